@@ -1,0 +1,56 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotTrace is wrapped by the error for a JSON value that is no trace at all:
+// it has no list "requests". A folder reader skips such a file.
+var ErrNotTrace = errors.New("not a trace: no list \"requests\"")
+
+// Error says what is wrong with a trace and where.
+type Error struct {
+	File   string
+	Trace  string // id, when it was known
+	Where  string // requests[12].requests[3].hash_ids
+	Reason string
+	Remedy string
+	Err    error // cause, may be nil
+}
+
+func (e *Error) Error() string {
+	var parts []string
+	for _, p := range []string{e.File, e.Trace, e.Where} {
+		if p != "" && (len(parts) == 0 || strings.TrimSuffix(parts[len(parts)-1], ".json") != p) {
+			parts = append(parts, p)
+		}
+	}
+	s := strings.Join(append(parts, e.Reason), ": ")
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// place is a position inside the entry list, for messages.
+type place struct{ entry, inner int }
+
+func (p place) field(name string) string {
+	switch {
+	case p.entry < 0:
+		return name
+	case p.inner < 0:
+		return fmt.Sprintf("requests[%d].%s", p.entry, name)
+	default:
+		return fmt.Sprintf("requests[%d].requests[%d].%s", p.entry, p.inner, name)
+	}
+}
+
+var top = place{-1, -1}

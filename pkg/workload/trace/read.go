@@ -1,0 +1,129 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxValueBytes bounds any single JSON value that is read whole: one list of
+// block ids, one string. A million-token prompt needs about 100 KB.
+const MaxValueBytes = 64 << 20
+
+// MaxRequests bounds the requests of one trace.
+const MaxRequests = 1 << 20
+
+// Reader reads the traces of one stream, one object after the other: a JSON
+// file holds one, a JSON-lines file many.
+type Reader struct {
+	File  string // for messages
+	Basis Basis  // of inner subagent times; "" is BasisAuto
+
+	dec    *jsontext.Decoder
+	guard  *guard
+	names  map[string]string
+	lists  map[string][]string
+	idBufs [2][]int32
+	flip   int
+}
+
+// NewReader returns a Reader of r.
+func NewReader(r io.Reader, file string) *Reader {
+	g := &guard{r: r}
+	d := &Reader{
+		File: file, guard: g, dec: jsontext.NewDecoder(g),
+		names: map[string]string{}, lists: map[string][]string{},
+	}
+	g.dec = d.dec
+	return d
+}
+
+// ReadFile reads a file that holds exactly one trace.
+func ReadFile(path string, basis Basis) (*Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := NewReader(f, path)
+	r.Basis = basis
+	t, err := r.Next()
+	if err == io.EOF {
+		return nil, &Error{File: path, Reason: "the file is empty"}
+	}
+	return t, err
+}
+
+// Next reads one trace. It returns io.EOF at the end, an error that wraps
+// ErrNotTrace for a value that is none (the next call goes on behind it), and an
+// *Error for a bad trace.
+func (d *Reader) Next() (*Trace, error) {
+	if d.dec.PeekKind() == 0 {
+		_, err := d.dec.ReadToken()
+		if err == io.EOF {
+			return nil, io.EOF
+		}
+		return nil, d.fail(nil, top, "", err)
+	}
+	if d.dec.PeekKind() != '{' {
+		if err := d.dec.SkipValue(); err != nil {
+			return nil, d.fail(nil, top, "", err)
+		}
+		return nil, &Error{File: d.File, Reason: "the value is no object", Err: ErrNotTrace}
+	}
+	t := &Trace{File: d.File, Blocks: &Blocks{}}
+	p := &parse{Reader: d, t: t, builder: newBuilder(t.Blocks), block: -1}
+	if err := p.trace(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// fail turns a decoder's error into one of ours.
+func (d *Reader) fail(t *Trace, at place, field string, err error) error {
+	var ours *Error
+	if errors.As(err, &ours) {
+		return err
+	}
+	e := &Error{File: d.File, Err: err}
+	if t != nil {
+		e.Trace = t.ID
+	}
+	if field != "" {
+		e.Where = at.field(field)
+	}
+	e.Reason = "wrong type or value"
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.Reason = fmt.Sprintf("cut off at byte %d", d.dec.InputOffset())
+		e.Remedy = "the file is incomplete: fetch it again"
+	case errors.As(err, &syntax):
+		e.Reason = fmt.Sprintf("no valid JSON at byte %d", syntax.ByteOffset)
+	case errors.Is(err, errTooLarge):
+		e.Reason = fmt.Sprintf("one value is larger than %d bytes", MaxValueBytes)
+	}
+	return e
+}
+
+var errTooLarge = errors.New("value too large")
+
+// guard stops a value that grows without end before it fills the memory: the
+// decoder keeps the value it is reading, and its offset moves only behind it.
+type guard struct {
+	r    io.Reader
+	dec  *jsontext.Decoder
+	read int64
+}
+
+func (g *guard) Read(p []byte) (int, error) {
+	if g.dec != nil && g.read-g.dec.InputOffset() > MaxValueBytes {
+		return 0, errTooLarge
+	}
+	n, err := g.r.Read(p)
+	g.read += int64(n)
+	return n, err
+}
