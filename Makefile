@@ -1,0 +1,65 @@
+# Everything here sets itself up on a machine that has only Go: the modules
+# come through the Go proxy, tools are built once into .bin/ at pinned versions.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+ACTIONLINT_VERSION    := v1.7.12
+
+BIN           := $(CURDIR)/.bin
+GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+ACTIONLINT    := $(BIN)/actionlint-$(ACTIONLINT_VERSION)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## the main job: replay the sample corpus against the embedded engine
+	go run ./cmd/agentx run $(ARGS)
+
+.PHONY: test
+test: ## all tests
+	go test ./...
+
+.PHONY: race
+race: ## all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./...
+
+.PHONY: bench
+bench: ## the speed and memory figures
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## linters for the code and the workflows
+	$(GOLANGCI_LINT) run ./...
+	$(ACTIONLINT)
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## format the code
+	$(GOLANGCI_LINT) fmt ./...
+
+.PHONY: build
+build: ## the static binary, dist/agentx
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o dist/agentx ./cmd/agentx
+
+.PHONY: schemas
+schemas: ## regenerate what is generated: schemas/
+	go generate ./...
+
+.PHONY: ci
+ci: ## what CI runs
+	.ci/run
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf dist artifacts .bin
+
+# A tool keeps its version in its name, so that a new pin builds a new one.
+$(GOLANGCI_LINT):
+	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+$(ACTIONLINT):
+	GOBIN=$(BIN) go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+	mv $(BIN)/actionlint $@
