@@ -1,6 +1,10 @@
 package trace
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
 // check judges a trace whose every field has been read, and derives what needs
 // all of them.
@@ -10,20 +14,31 @@ func (p *parse) check() error {
 	if !p.listed {
 		return &Error{File: p.File, Trace: t.ID, Reason: "the object is no trace", Err: ErrNotTrace}
 	}
+	if p.late != nil {
+		return p.late
+	}
 	bad := func(field, reason, remedy string) error {
 		return &Error{File: p.File, Trace: t.ID, Where: field, Reason: reason, Remedy: remedy}
 	}
 	switch {
 	case t.ID == "":
 		return bad("id", "the field is missing", "every trace needs an id of its own")
+	case !nameable(t.ID) || strings.Contains(t.ID, "::"):
+		return bad("id", fmt.Sprintf("%q cannot serve as a name", cut(t.ID)), `at most 256 printable characters, without "::", which parts a trace from its streams`)
 	case p.block < 0:
 		return bad("block_size", "the field is missing", "add the number of tokens that one id stands for, 64 in the public corpora")
 	case p.block == 0:
 		return bad("block_size", "it is 0", "it must be the number of tokens that one id stands for")
+	case p.block > maxTokens:
+		return bad("block_size", fmt.Sprintf("%d tokens are more than the %d that a prompt may have", p.block, maxTokens), "")
+	case t.ToolTokens > maxTokens:
+		return bad("tool_tokens", fmt.Sprintf("%d tokens are more than the %d that a prompt may have", t.ToolTokens, maxTokens), "")
+	case t.SystemTokens > maxTokens:
+		return bad("system_tokens", fmt.Sprintf("%d tokens are more than the %d that a prompt may have", t.SystemTokens, maxTokens), "")
 	case p.scope == "":
 		return bad("hash_id_scope", "the field is missing", `add "hash_id_scope": "local" if the ids mean something only inside this trace`)
 	case p.scope != "local":
-		return bad("hash_id_scope", fmt.Sprintf("scope %q is not supported", p.scope), `only "local" is: ids of different traces are unrelated`)
+		return bad("hash_id_scope", fmt.Sprintf("scope %q is not supported", cut(p.scope)), `only "local" is: ids of different traces are unrelated`)
 	}
 	t.BlockSize = p.block
 	return p.derive()
@@ -49,6 +64,10 @@ func (p *parse) derive() error {
 			}
 			requests++
 			continue
+		}
+		if !nameable(e.Subagent.AgentID) {
+			return &Error{File: p.File, Trace: t.ID, Where: place{i, -1}.field("agent_id"),
+				Reason: fmt.Sprintf("%q cannot serve as a name", cut(e.Subagent.AgentID)), Remedy: "at most 256 printable characters"}
 		}
 		if agents[e.Subagent.AgentID] {
 			return &Error{File: p.File, Trace: t.ID, Where: place{i, -1}.field("agent_id"),
@@ -102,6 +121,11 @@ func (p *parse) fit(r *Request, at place, listed map[string]bool) error {
 		t.note(NoteModelUnlisted, at.field("model"), "the trace's model list lacks it")
 	}
 	return nil
+}
+
+// nameable: ids stand in every record, in messages and in file names of results.
+func nameable(id string) bool {
+	return len(id) <= 256 && !strings.ContainsFunc(id, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 func fewOf(floor, ceil int) string {

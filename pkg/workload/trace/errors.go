@@ -42,15 +42,19 @@ func (e *Error) Unwrap() error { return e.Err }
 // place is a position inside the entry list, for messages.
 type place struct{ entry, inner int }
 
+// field is the place of a field, or with an empty name the place itself.
 func (p place) field(name string) string {
-	switch {
-	case p.entry < 0:
-		return name
-	case p.inner < 0:
-		return fmt.Sprintf("requests[%d].%s", p.entry, name)
-	default:
-		return fmt.Sprintf("requests[%d].requests[%d].%s", p.entry, p.inner, name)
+	at := ""
+	if p.entry >= 0 {
+		at = fmt.Sprintf("requests[%d]", p.entry)
 	}
+	if p.inner >= 0 {
+		at += fmt.Sprintf(".requests[%d]", p.inner)
+	}
+	if at != "" && name != "" {
+		at += "."
+	}
+	return at + name
 }
 
 var top = place{-1, -1}

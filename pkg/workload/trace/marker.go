@@ -1,7 +1,5 @@
 package trace
 
-import "fmt"
-
 // Basis says how a file's inner subagent times are to be read.
 type Basis string
 
@@ -12,16 +10,27 @@ const (
 	BasisRelative Basis = "relative" // inner times count from the subagent's start; a completed marker's time is its end
 )
 
-// normalise brings a marker to start, end and absolute inner times. atS is the
-// marker's time as recorded. Sources: decisions.md 4, 5; spec/traces.md §7.1, §7.2.
-func (s *Subagent) normalise(atS float64, basis Basis) error {
-	s.Background = s.Status == "async_launched"
-	s.Relative = basis == BasisRelative || basis != BasisAbsolute && len(s.Requests) > 0 && s.Requests[0].StartS < atS
-	durationS := max(s.DurationMs.Or(0)/1000, 0)
+// epsilonS is how far two recorded times may lie apart and still be one
+// (spec/replay.md §1.3).
+const epsilonS = 1e-6
 
+// normalise brings a marker to start, end and absolute inner times. atS is the
+// marker's time as recorded. It returns the index of a request that would start
+// before its subagent, or -1. Sources: decisions.md 4, 5; spec/traces.md §7.1, §7.2.
+func (s *Subagent) normalise(atS float64, basis Basis) int {
+	s.Background = s.Status == "async_launched"
+	switch basis {
+	case BasisAbsolute:
+	case BasisRelative:
+		s.Relative = true
+	default:
+		s.Relative = len(s.Requests) > 0 && s.Requests[0].StartS+epsilonS < atS
+	}
+
+	durationS := s.DurationMs.Or(0) / 1000
 	s.StartS = atS
 	if s.Relative {
-		if s.DurationMs.Known && !s.Background {
+		if !s.Background {
 			s.StartS = max(atS-durationS, 0)
 		}
 		for _, r := range s.Requests {
@@ -29,21 +38,17 @@ func (s *Subagent) normalise(atS float64, basis Basis) error {
 		}
 	}
 	for i, r := range s.Requests {
-		if r.StartS < s.StartS {
-			if s.StartS-r.StartS > 1e-6 {
-				return fmt.Errorf("request %d starts at %g s, before its subagent at %g s", i, r.StartS, s.StartS)
-			}
-			r.StartS = s.StartS
+		if r.StartS+epsilonS < s.StartS {
+			return i
 		}
+		r.StartS = max(r.StartS, s.StartS)
 	}
 
-	if s.DurationMs.Known {
-		s.EndS = s.StartS + durationS
-		return nil
+	s.EndS = s.StartS + durationS
+	if !s.DurationMs.Known {
+		for _, r := range s.Requests {
+			s.EndS = max(s.EndS, r.EndS())
+		}
 	}
-	s.EndS = s.StartS
-	for _, r := range s.Requests {
-		s.EndS = max(s.EndS, r.EndS())
-	}
-	return nil
+	return -1
 }

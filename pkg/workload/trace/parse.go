@@ -17,24 +17,32 @@ type parse struct {
 	scope   string
 	block   int
 	listed  bool // the object has a list "requests"
+	items   int  // entries and inner requests so far
+
+	// late is the first error of a field beside the requests. It waits until it is
+	// clear that the object is a trace at all.
+	late error
 }
 
 // members calls member for each member of the object that comes next, with the
-// decoder standing before the value.
-func (p *parse) members(member func(key string) error) error {
+// decoder standing before the value. within stands before the keys in messages.
+func (p *parse) members(within string, member func(key string) error) error {
 	if tok, err := p.dec.ReadToken(); err != nil {
 		return err
 	} else if tok.Kind() != '{' {
 		return fmt.Errorf("found %v, want an object", tok.Kind())
 	}
-	for p.dec.PeekKind() != '}' {
+	for n := 0; p.dec.PeekKind() != '}'; n++ {
+		if n >= maxMembers {
+			return fmt.Errorf("the object has more than %d members", maxMembers)
+		}
 		tok, err := p.dec.ReadToken()
 		if err != nil {
 			return err
 		}
 		key := p.intern(tok.String())
 		if err := member(key); err != nil {
-			return p.fail(p.t, p.at, key, err)
+			return p.fail(p.t, p.at, within+key, err)
 		}
 	}
 	_, err := p.dec.ReadToken()
@@ -49,9 +57,6 @@ func (p *parse) elements(element func(i int) error) error {
 		return fmt.Errorf("found %v, want a list", tok.Kind())
 	}
 	for i := 0; p.dec.PeekKind() != ']'; i++ {
-		if i >= MaxRequests {
-			return fmt.Errorf("more than %d entries", MaxRequests)
-		}
 		if err := element(i); err != nil {
 			return err
 		}
@@ -63,7 +68,7 @@ func (p *parse) elements(element func(i int) error) error {
 func (p *parse) trace() error {
 	t := p.t
 	p.at = top
-	err := p.members(func(key string) (err error) {
+	err := p.members("", func(key string) (err error) {
 		switch key {
 		case "id":
 			t.ID, err = p.str()
@@ -81,16 +86,26 @@ func (p *parse) trace() error {
 			t.Totals, err = p.totals()
 		case "requests":
 			if p.dec.PeekKind() != '[' {
-				return p.dec.SkipValue()
+				return p.skip()
 			}
 			p.listed = true
 			err = p.elements(p.entry)
 			p.at = top
+			return err
 		default:
 			p.t.note(NoteUnknownKey, key, key)
-			err = p.dec.SkipValue()
+			return p.skip()
 		}
-		return err
+		if err == nil {
+			return nil
+		}
+		if key == "totals" { // only a self-check
+			p.t.note(NoteTotals, key, "the stated totals cannot be read")
+			t.Totals = nil
+		} else if p.late == nil {
+			p.late = p.fail(t, top, key, err)
+		}
+		return p.drain(1) // what is left of the value
 	})
 	if err != nil {
 		return p.fail(t, p.at, "", err)
@@ -121,7 +136,10 @@ func (p *parse) item() (*Request, *Subagent, error) {
 	r, s := &Request{Path: Path{Run: noRun}, In: -1, Out: -1}, &Subagent{}
 	var kind string
 	start := -1.0
-	err := p.members(func(key string) (err error) {
+	if p.items++; p.items > MaxRequests {
+		return nil, nil, fmt.Errorf("the trace has more than %d entries and requests", MaxRequests)
+	}
+	err := p.members("", func(key string) (err error) {
 		switch key {
 		case "t":
 			start, err = p.seconds()
@@ -162,15 +180,15 @@ func (p *parse) item() (*Request, *Subagent, error) {
 		case "system_tokens":
 			s.SystemTokens, err = p.whole()
 		case "total_tokens", "tool_use_count":
-			err = p.dec.SkipValue() // not to be trusted (spec/traces.md §7.4)
+			err = p.skip() // not to be trusted (spec/traces.md §7.4)
 		case "requests":
 			if p.at.inner >= 0 {
-				return fmt.Errorf("a subagent inside a subagent")
+				return p.nested()
 			}
 			err = p.inner(s)
 		default:
 			p.t.note(NoteUnknownKey, p.at.field(key), key)
-			err = p.dec.SkipValue()
+			err = p.skip()
 		}
 		return err
 	})
@@ -186,15 +204,22 @@ func (p *parse) item() (*Request, *Subagent, error) {
 		return r, nil, p.checkRequest(r)
 	case "subagent":
 		if p.at.inner >= 0 {
-			return nil, nil, fmt.Errorf("a subagent inside a subagent")
+			return nil, nil, p.nested()
 		}
 		if s.AgentID == "" {
 			return nil, nil, p.lacks("agent_id")
 		}
-		return nil, s, s.normalise(start, p.Basis)
+		if bad := s.normalise(start, p.Basis); bad >= 0 {
+			return nil, nil, &Error{File: p.File, Trace: p.t.ID, Where: place{p.at.entry, bad}.field("t"),
+				Reason: fmt.Sprintf("%g s is before the start of its subagent at %g s", s.Requests[bad].StartS, s.StartS),
+				Remedy: "if the times count from the subagent's start, read the corpus with the relative basis"}
+		}
+		return nil, s, nil
+	case "":
+		return nil, nil, p.lacks("type")
 	default:
 		return nil, nil, &Error{File: p.File, Trace: p.t.ID, Where: p.at.field("type"),
-			Reason: fmt.Sprintf("unknown type %q", kind), Remedy: `known are "n", "s" and "subagent"`}
+			Reason: fmt.Sprintf("unknown type %q", cut(kind)), Remedy: `known are "n", "s" and "subagent"`}
 	}
 }
 
@@ -202,12 +227,9 @@ func (p *parse) inner(s *Subagent) error {
 	entry := p.at.entry
 	err := p.elements(func(i int) error {
 		p.at = place{entry, i}
-		r, sub, err := p.item()
+		r, _, err := p.item()
 		if err != nil {
 			return p.fail(p.t, p.at, "", err)
-		}
-		if sub != nil {
-			return fmt.Errorf("a subagent inside a subagent")
 		}
 		s.Requests = append(s.Requests, r)
 		return nil
@@ -222,10 +244,18 @@ func (p *parse) lacks(field string) error {
 	return &Error{File: p.File, Trace: p.t.ID, Where: p.at.field(field), Reason: "the field is missing"}
 }
 
+func (p *parse) nested() error {
+	return &Error{File: p.File, Trace: p.t.ID, Where: p.at.field(""), Reason: "a subagent inside a subagent",
+		Remedy: "the format knows one level: put it beside the one that holds it"}
+}
+
 func (p *parse) totals() (*Totals, error) {
+	if p.dec.PeekKind() == 'n' {
+		return nil, p.skip()
+	}
 	totals := &Totals{}
 	pair := func(in, out *int64) error {
-		return p.members(func(key string) (err error) {
+		return p.members("totals.", func(key string) (err error) {
 			var n int
 			switch key {
 			case "input":
@@ -235,12 +265,12 @@ func (p *parse) totals() (*Totals, error) {
 				n, err = p.whole()
 				*out = int64(n)
 			default:
-				err = p.dec.SkipValue()
+				err = p.skip()
 			}
 			return err
 		})
 	}
-	err := p.members(func(key string) (err error) {
+	err := p.members("totals.", func(key string) (err error) {
 		switch key {
 		case "parent_tokens":
 			return pair(&totals.ParentIn, &totals.ParentOut)
@@ -253,7 +283,7 @@ func (p *parse) totals() (*Totals, error) {
 			n, err = p.whole()
 			totals.SubagentCount = int64(n)
 		default:
-			err = p.dec.SkipValue()
+			err = p.skip()
 		}
 		return err
 	})
@@ -264,7 +294,7 @@ func (p *parse) intern(s string) string {
 	if known, ok := p.names[s]; ok {
 		return known
 	}
-	if len(p.names) < 1<<16 {
+	if len(p.names) < 1<<16 && len(s) < 1<<10 {
 		p.names[s] = s
 	}
 	return s
@@ -292,7 +322,7 @@ func (p *parse) strs() ([]string, error) {
 	}
 	raw := string(v)
 	list, err := stringList(v)
-	if err == nil && len(p.lists) < 1<<12 {
+	if err == nil && len(p.lists) < 1<<12 && len(raw) < 1<<10 {
 		p.lists[raw] = list
 	}
 	return list, err
@@ -335,7 +365,7 @@ func (p *parse) seconds() (float64, error) {
 // (spec/replay.md §2.4).
 func (p *parse) optional(key string) (Opt, error) {
 	if p.dec.PeekKind() == 'n' {
-		return Opt{}, p.dec.SkipValue()
+		return Opt{}, p.skip()
 	}
 	tok, err := p.number()
 	if err != nil {

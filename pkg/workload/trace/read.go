@@ -13,8 +13,11 @@ import (
 // block ids, one string. A million-token prompt needs about 100 KB.
 const MaxValueBytes = 64 << 20
 
-// MaxRequests bounds the requests of one trace.
+// MaxRequests bounds the requests of one trace, markers included.
 const MaxRequests = 1 << 20
+
+// maxMembers bounds the members of one object, whose names the decoder keeps.
+const maxMembers = 1 << 12
 
 // Reader reads the traces of one stream, one object after the other: a JSON
 // file holds one, a JSON-lines file many.
@@ -23,7 +26,7 @@ type Reader struct {
 	Basis Basis  // of inner subagent times; "" is BasisAuto
 
 	dec    *jsontext.Decoder
-	guard  *guard
+	lost   bool // the stream cannot be read on
 	names  map[string]string
 	lists  map[string][]string
 	idBufs [2][]int32
@@ -34,7 +37,7 @@ type Reader struct {
 func NewReader(r io.Reader, file string) *Reader {
 	g := &guard{r: r}
 	d := &Reader{
-		File: file, guard: g, dec: jsontext.NewDecoder(g),
+		File: file, dec: jsontext.NewDecoder(g),
 		names: map[string]string{}, lists: map[string][]string{},
 	}
 	g.dec = d.dec
@@ -54,22 +57,43 @@ func ReadFile(path string, basis Basis) (*Trace, error) {
 	if err == io.EOF {
 		return nil, &Error{File: path, Reason: "the file is empty"}
 	}
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Next(); err != io.EOF {
+		return nil, &Error{File: path, Reason: "something follows the trace", Err: err,
+			Remedy: "a file with several traces is read as a corpus"}
+	}
+	return t, nil
 }
 
 // Next reads one trace. It returns io.EOF at the end, an error that wraps
-// ErrNotTrace for a value that is none (the next call goes on behind it), and an
-// *Error for a bad trace.
+// ErrNotTrace for a value that is none, and an *Error for a bad trace. After an
+// error the next call goes on behind the bad value, or returns io.EOF where the
+// stream cannot be read on.
 func (d *Reader) Next() (*Trace, error) {
-	if d.dec.PeekKind() == 0 {
+	if d.lost {
+		return nil, io.EOF
+	}
+	t, err := d.next()
+	if err != nil && d.drain(0) != nil {
+		d.lost = true
+	}
+	return t, err
+}
+
+func (d *Reader) next() (*Trace, error) {
+	switch d.dec.PeekKind() {
+	case '{':
+	case 0:
+		d.lost = true
 		_, err := d.dec.ReadToken()
 		if err == io.EOF {
 			return nil, io.EOF
 		}
 		return nil, d.fail(nil, top, "", err)
-	}
-	if d.dec.PeekKind() != '{' {
-		if err := d.dec.SkipValue(); err != nil {
+	default:
+		if err := d.skip(); err != nil {
 			return nil, d.fail(nil, top, "", err)
 		}
 		return nil, &Error{File: d.File, Reason: "the value is no object", Err: ErrNotTrace}
@@ -82,6 +106,30 @@ func (d *Reader) Next() (*Trace, error) {
 	return t, nil
 }
 
+// skip reads over the next value. Its size is bounded too, because the decoder
+// keeps the member names of every object it is in.
+func (d *Reader) skip() error {
+	depth := d.dec.StackDepth()
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	return d.drain(depth)
+}
+
+// drain reads on until no more than depth objects and lists are open.
+func (d *Reader) drain(depth int) error {
+	start := d.dec.InputOffset()
+	for d.dec.StackDepth() > depth {
+		if _, err := d.dec.ReadToken(); err != nil {
+			return err
+		}
+		if d.dec.InputOffset()-start > MaxValueBytes {
+			return errTooLarge
+		}
+	}
+	return nil
+}
+
 // fail turns a decoder's error into one of ours.
 func (d *Reader) fail(t *Trace, at place, field string, err error) error {
 	var ours *Error
@@ -92,9 +140,7 @@ func (d *Reader) fail(t *Trace, at place, field string, err error) error {
 	if t != nil {
 		e.Trace = t.ID
 	}
-	if field != "" {
-		e.Where = at.field(field)
-	}
+	e.Where = at.field(field)
 	e.Reason = "wrong type or value"
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -104,7 +150,7 @@ func (d *Reader) fail(t *Trace, at place, field string, err error) error {
 	case errors.As(err, &syntax):
 		e.Reason = fmt.Sprintf("no valid JSON at byte %d", syntax.ByteOffset)
 	case errors.Is(err, errTooLarge):
-		e.Reason = fmt.Sprintf("one value is larger than %d bytes", MaxValueBytes)
+		e.Reason, e.Err = fmt.Sprintf("one value is larger than %d bytes", MaxValueBytes), errTooLarge
 	}
 	return e
 }

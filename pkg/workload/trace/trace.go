@@ -1,6 +1,9 @@
 package trace
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Trace is one recorded session.
 type Trace struct {
@@ -110,6 +113,7 @@ const (
 )
 
 func (t *Trace) note(code NoteCode, where, text string) {
+	where, text = cut(where), cut(text)
 	for i := range t.Notes {
 		if t.Notes[i].Code == code && (code != NoteUnknownKey || t.Notes[i].Text == text) {
 			t.Notes[i].Count++
@@ -119,6 +123,15 @@ func (t *Trace) note(code NoteCode, where, text string) {
 	if len(t.Notes) < 100 {
 		t.Notes = append(t.Notes, Note{Code: code, Where: where, Text: text, Count: 1})
 	}
+}
+
+// cut shortens what a file brought along, for messages.
+func cut(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // All calls yield for every request in list order, a subagent's inside its
