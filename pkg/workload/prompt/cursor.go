@@ -60,7 +60,7 @@ func (p *Prompt) step() bool {
 		case partOpen:
 			c.part = partMarker
 			if c.message == p.marked && len(p.marker.text) > 0 {
-				c.rest, c.bare = p.marker.text, p.marker.glued
+				c.rest = p.marker.text
 				return true
 			}
 		case partMarker, partText:

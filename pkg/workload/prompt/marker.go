@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/org/agentx-action/pkg/workload/prompt/words"
 )
@@ -12,8 +14,7 @@ import (
 // Marker is the cache-bust text of one tree: it keeps the prefixes of different
 // trees apart (spec/replay.md §5). The zero Marker is none.
 type Marker struct {
-	text   []byte // as it stands at the start of a message, JSON-escaped
-	glued  bool   // the next word follows without a separator
+	text   []byte // as it stands at the start of a message, JSON-escaped, with what parts it from the first word
 	Tokens int    // by construction; for MarkerAIPerf what the engine counts, once measured
 }
 
@@ -29,24 +30,27 @@ const (
 
 const markerWords = 12
 
-// NewMarker makes the marker of a tree. run is the id of the benchmark run, new
-// for each, so that an engine that is still warm gives no hits.
+var wordList = sync.OnceValue(words.List)
+
+// NewMarker makes the marker of a tree: a hash of run, pass, lane and the trace id
+// up to any "::". run is the id of the benchmark run, new for each, so that an
+// engine that is still warm gives no hits; pass counts the trees of that trace in
+// the run, from 0.
 func NewMarker(style MarkerStyle, run string, pass, lane int, traceID string) Marker {
+	traceID, _, _ = strings.Cut(traceID, "::")
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s:%d:%d:%s", run, pass, lane, traceID))
 	switch style {
 	case MarkerNone:
 		return Marker{}
 	case MarkerAIPerf:
 		text := append([]byte("[rid:"), hex.EncodeToString(sum[:6])...)
-		return Marker{text: append(text, `]\n\n`...), glued: true, Tokens: 1}
+		return Marker{text: append(text, `]\n\n`...), Tokens: 1}
 	}
-	list := words.List()
+	list := wordList()
 	var text []byte
 	for i := range markerWords {
-		if i > 0 {
-			text = append(text, ' ')
-		}
 		text = append(text, list[int(binary.BigEndian.Uint16(sum[2*i:]))%len(list)]...)
+		text = append(text, ' ')
 	}
 	return Marker{text: text, Tokens: markerWords}
 }

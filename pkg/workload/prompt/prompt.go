@@ -69,8 +69,8 @@ func (p *Prompt) MarkedAt() int {
 // Len is the number of bytes that reading yields.
 func (p *Prompt) Len() int64 { return p.length }
 
-// Digest identifies the text that was read, the marker apart; empty until all of
-// it was read.
+// Digest identifies the text that was read, the marker apart; empty until the last
+// byte was read. It must not be called while another goroutine reads.
 func (p *Prompt) Digest() string {
 	if !p.done {
 		return ""
@@ -84,15 +84,15 @@ func (p *Prompt) Read(b []byte) (int, error) {
 	n := 0
 	for n < len(b) {
 		if len(p.at.rest) == 0 && !p.advance() {
-			p.done = true
-			if n == 0 {
-				return 0, io.EOF
-			}
-			return n, nil
+			break
 		}
 		c := copy(b[n:], p.at.rest)
 		p.at.rest = p.at.rest[c:]
 		n += c
+	}
+	p.done = p.at.part == partEnd && len(p.at.rest) == 0
+	if n == 0 && p.done && len(b) > 0 {
+		return 0, io.EOF
 	}
 	return n, nil
 }

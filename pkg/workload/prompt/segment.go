@@ -1,6 +1,10 @@
 package prompt
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/org/agentx-action/pkg/workload/trace"
 	"github.com/org/agentx-action/pkg/workload/tree"
 )
@@ -38,6 +42,7 @@ type Plan struct {
 type planned struct {
 	keep  int32 // segments kept of the turn before
 	cut   int32 // end of the last kept one
+	size  int32 // segments in all
 	tail  int32 // tokens behind the last block
 	add   []Segment
 	reset bool // a message that was sent before is altered (spec/replay.md §3.6)
@@ -59,6 +64,7 @@ func NewPlan(t *trace.Trace, s *tree.Stream) *Plan {
 // and whether the turn is a context reset.
 func (p *Plan) Segments(segs []Segment, k int) (out []Segment, tail int, reset bool) {
 	base := len(segs)
+	segs = slices.Grow(segs, int(p.turns[k].size))
 	for _, t := range p.turns[:k+1] {
 		segs = t.apply(segs, base)
 	}
@@ -83,7 +89,8 @@ type layout struct {
 	stream *tree.Stream
 	segs   []Segment
 	tail   int32
-	caps   []int32
+	shared []int32 // by turn: blocks in common with the turn before
+	caps   []int32 // by turn: most blocks that the assistant may speak
 }
 
 func (l *layout) path(k int) trace.Path {
@@ -100,8 +107,8 @@ func (l *layout) tailOf(k int) int32 {
 func (l *layout) first() planned {
 	r := l.stream.Turns[0].Request
 	covered := int32(r.Whole)
-	t := planned{tail: l.tailOf(0), reset: true}
-	system := min(int32((l.stream.ToolTokens+l.stream.SystemTokens+l.size-1)/l.size), covered)
+	t := planned{tail: l.tailOf(0)}
+	system := l.system(covered)
 	if system > 0 {
 		t.add = append(t.add, Segment{RoleSystem, system})
 	}
@@ -115,55 +122,55 @@ func (l *layout) first() planned {
 
 // next lays out turn k ≥ 1 from the turn before.
 func (l *layout) next(k int) planned {
-	before, now := l.path(k-1), l.path(k)
-	shared := int32(l.blocks.CommonPrefix(before, now))
+	shared, now := l.shared[k], l.path(k)
 	t := planned{tail: l.tailOf(k), cut: shared}
-	t.back = shared < before.Len
+	t.back = shared < l.path(k-1).Len
 	t.reset = t.back || l.tail > 0
 
 	t.keep = l.keep(shared)
+	begin := shared // of what is added
+	if t.keep == 0 {
+		begin = 0
+	}
 	fresh := now.Len - shared
 	assistant := l.assistant(k, fresh, t.keep)
 	if assistant == fresh && t.tail == 0 && assistant > 0 {
 		assistant--
 	}
 	if assistant > 0 {
-		t.add = append(t.add, Segment{RoleAssistant, shared + assistant})
+		begin += assistant
+		t.add = append(t.add, Segment{RoleAssistant, begin})
 	}
-	if fresh > assistant || t.tail > 0 {
+	if now.Len > begin || t.tail > 0 {
 		t.add = append(t.add, Segment{RoleUser, now.Len})
 	}
 	l.commit(&t)
 	return t
 }
 
+// system is the number of blocks of the system message.
+func (l *layout) system(covered int32) int32 {
+	tokens := min(l.stream.ToolTokens, int(covered)*l.size) + min(l.stream.SystemTokens, int(covered)*l.size)
+	return min(int32((tokens+l.size-1)/l.size), covered)
+}
+
 // keep is the number of segments that a cut behind shared blocks leaves. A cut
 // into the system blocks leaves none: there is no system message any more
 // (decisions.md 7).
 func (l *layout) keep(shared int32) int32 {
-	if len(l.segs) > 0 && l.segs[0].Role == RoleSystem && shared < l.segs[0].End {
+	if len(l.segs) > 0 && l.segs[0].Role == RoleSystem && shared < l.segs[0].End || shared == 0 {
 		return 0
 	}
-	var kept, start int32
-	for _, s := range l.segs {
-		if start >= shared {
-			break
-		}
-		kept++
-		start = s.End
-	}
-	return kept
+	// The first segment that reaches the cut is the last kept one.
+	n, _ := slices.BinarySearchFunc(l.segs, shared, func(s Segment, shared int32) int { return cmp.Compare(s.End, shared) })
+	return int32(min(n+1, len(l.segs)))
 }
 
 // assistant is the number of new blocks that the assistant speaks: as many as
 // the recorded answer needs, unless a later pull-back would then cut into them,
 // and none when no user spoke before (spec/replay.md §3.5.3).
 func (l *layout) assistant(k int, fresh, kept int32) int32 {
-	spoken := false
-	for _, s := range l.segs[:kept] {
-		spoken = spoken || s.Role == RoleUser
-	}
-	if !spoken {
+	if !slices.ContainsFunc(l.segs[:kept], func(s Segment) bool { return s.Role == RoleUser }) {
 		return 0
 	}
 	out := int32((l.stream.Turns[k-1].Request.Out + l.size - 1) / l.size)
@@ -175,21 +182,26 @@ func (l *layout) assistant(k int, fresh, kept int32) int32 {
 // at or before turn k's own beginning.
 func (l *layout) lookAhead() {
 	n := len(l.stream.Turns)
-	shared := make([]int32, n)
+	l.shared, l.caps = make([]int32, n), make([]int32, n)
+	shared := l.shared
 	for k := 1; k < n; k++ {
 		shared[k] = int32(l.blocks.CommonPrefix(l.path(k-1), l.path(k)))
 	}
-	l.caps = make([]int32, n)
-	for k := 1; k < n; k++ {
-		least := int32(1<<31 - 1)
-		for j := k + 1; j < n && shared[j] > shared[k]; j++ {
-			least = min(least, shared[j]-shared[k]-1)
+	// From the end, the turns that are cut deeper than all between them and k.
+	var deeper []int32
+	for k := n - 1; k > 0; k-- {
+		least := int32(math.MaxInt32)
+		for len(deeper) > 0 && deeper[len(deeper)-1] > shared[k] {
+			least = deeper[len(deeper)-1] - shared[k] - 1
+			deeper = deeper[:len(deeper)-1]
 		}
+		deeper = append(deeper, shared[k])
 		l.caps[k] = least
 	}
 }
 
 func (l *layout) commit(t *planned) {
 	l.segs = t.apply(l.segs, 0)
+	t.size = int32(len(l.segs))
 	l.tail = t.tail
 }

@@ -1,15 +1,24 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/org/agentx-action/pkg/workload/trace"
 )
 
-// New builds the tree of a trace.
+// MaxBlockSize bounds a trace's block size, in tokens: a block's text is one
+// slice of the word text. Formats in use have 16 to 512.
+const MaxBlockSize = 1 << 16
+
+// New builds the tree of a trace. Its errors are of type *[trace.Error].
 func New(t *trace.Trace) (*Tree, error) {
-	b := &build{tree: &Tree{Trace: t}}
+	b := &build{tree: &Tree{Trace: t}, left: maxCompared}
+	if t.BlockSize < 1 || t.BlockSize > MaxBlockSize {
+		return nil, b.refuse("block_size", fmt.Sprintf("%d tokens; a block has 1 to %d", t.BlockSize, MaxBlockSize), "")
+	}
 	if err := b.flat(); err != nil {
 		return nil, err
 	}
@@ -20,7 +29,9 @@ func New(t *trace.Trace) (*Tree, error) {
 			}
 		}
 	}
-	b.finish()
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
 	return b.tree, nil
 }
 
@@ -28,6 +39,13 @@ type build struct {
 	tree   *Tree
 	family int
 	open   map[branchKey]*Branch // recorded subagents that share spawn and join
+	behind []int                 // for each root turn, the least list index from it on
+	left   int                   // comparisons of requests with chains
+}
+
+func (b *build) refuse(where, reason, remedy string) error {
+	t := b.tree.Trace
+	return &trace.Error{File: t.File, Trace: t.ID, Where: where, Reason: reason, Remedy: remedy}
 }
 
 type branchKey struct{ spawn, join *Turn }
@@ -42,10 +60,19 @@ func (b *build) flat() error {
 		}
 	}
 	if len(items) == 0 {
-		return &trace.Error{File: t.File, Trace: t.ID, Where: "requests", Reason: "no main request: nothing could spawn the subagents"}
+		return b.refuse("requests", "no main request: nothing could spawn the subagents", "")
 	}
-	main, workers, preamble := detect(t.Blocks, items, t.ResolutionS)
+	main, workers, preamble, err := b.detect(t.ID, items)
+	if err != nil {
+		return err
+	}
 	root := b.stream(t.ID, Root, main, nil, 0)
+	b.behind = make([]int, len(root.Turns))
+	least := math.MaxInt
+	for i := len(root.Turns) - 1; i >= 0; i-- {
+		least = min(least, root.Turns[i].List)
+		b.behind[i] = least
+	}
 	if err := b.system(root, preamble, t.ToolTokens, t.SystemTokens); err != nil {
 		return err
 	}
@@ -57,7 +84,7 @@ func (b *build) flat() error {
 		if spawn == nil {
 			spawn = root.Turns[0]
 		}
-		br := b.branch(fmt.Sprintf("%s:flatspawn:%d", t.ID, n), spawn, b.joinTurn(spawn, c.items[0].list, c.endS()), c.items[0].StartS)
+		br := b.branch(fmt.Sprintf("%s:flatspawn:%d", t.ID, n), spawn, b.joinTurn(spawn, c.endS()), c.items[0].StartS)
 		br.add(s)
 	}
 	return nil
@@ -68,12 +95,12 @@ func (b *build) subagent(list int, sub *trace.Subagent) error {
 	t := b.tree.Trace
 	spawn := b.spawnTurn(list)
 	if spawn == nil {
-		b.tree.Dropped = append(b.tree.Dropped, Drop{sub.AgentID, "no main request before it could have spawned it"})
+		b.tree.Dropped = append(b.tree.Dropped, Drop{What: sub.AgentID, Requests: len(sub.Requests), Reason: "no main request stands before it that could have spawned it"})
 		return nil
 	}
 	var join *Turn
 	if !sub.Background {
-		join = b.joinTurn(spawn, list, sub.EndS)
+		join = b.joinTurn(spawn, sub.EndS)
 	}
 	key := branchKey{spawn, join}
 	br := b.open[key]
@@ -91,8 +118,11 @@ func (b *build) subagent(list int, sub *trace.Subagent) error {
 		items = append(items, b.item(r, i))
 	}
 	b.family++
-	main, workers, preamble := detect(t.Blocks, items, t.ResolutionS)
 	id := t.ID + "::sa:" + sub.AgentID
+	main, workers, preamble, err := b.detect(id, items)
+	if err != nil {
+		return err
+	}
 	s := b.stream(id, Subagent, main, sub, b.family)
 	if err := b.system(s, preamble, sub.ToolTokens, sub.SystemTokens); err != nil {
 		return err
@@ -128,18 +158,24 @@ func (b *build) stream(id string, kind Kind, c *chain, agent *trace.Subagent, fa
 // A one-off call before the session may be too short for counts that belong to
 // the session: it then has no system message.
 func (b *build) system(s *Stream, preamble *item, tool, system int) error {
-	t := b.tree.Trace
 	r := s.Turns[0].Request
-	if blocks := ceilDiv(tool+system, t.BlockSize); blocks > int(r.Path.Len) && r.Path.Len > 0 {
+	if need := b.declared(tool, system); need > int(r.Path.Len) && r.Path.Len > 0 {
 		if preamble != nil && preamble.Request == r {
 			return nil
 		}
-		return &trace.Error{File: t.File, Trace: t.ID, Where: s.ID,
-			Reason: fmt.Sprintf("tool_tokens + system_tokens = %d need %d blocks, but the first prompt has %d", tool+system, blocks, r.Path.Len),
-			Remedy: "the counts must belong to the first request"}
+		return b.refuse(s.ID,
+			fmt.Sprintf("tool_tokens %d and system_tokens %d need %d blocks, but the first prompt has %d", tool, system, need, r.Path.Len),
+			"the counts must belong to the first request")
 	}
 	s.ToolTokens, s.SystemTokens = tool, system
 	return nil
+}
+
+// declared is the number of blocks that tool and system tokens need.
+func (b *build) declared(tool, system int) int {
+	const far = 1 << 40 // beyond any prompt, and no sum overflows
+	size := b.tree.Trace.BlockSize
+	return (min(tool, far) + min(system, far) + size - 1) / size
 }
 
 // inherit gives a detected chain its level's counts when it begins with the same
@@ -150,32 +186,32 @@ func (b *build) inherit(s *Stream, main *chain, preamble *item, tool, system int
 		first = main.items[1]
 	}
 	own := b.item(s.Turns[0].Request, 0)
-	need := ceilDiv(tool+system, b.tree.Trace.BlockSize)
-	if b.tree.Trace.Blocks.CommonPrefix(own.path, first.path) >= need {
+	if b.tree.Trace.Blocks.CommonPrefix(own.path, first.path) >= b.declared(tool, system) {
 		s.ToolTokens, s.SystemTokens = tool, system
 	}
 }
 
 // spawnTurn is the last root turn that stands before list, or nil.
 func (b *build) spawnTurn(list int) *Turn {
-	turns := b.tree.Root().Turns
-	for i := len(turns) - 1; i >= 0; i-- {
-		if turns[i].List < list {
-			return turns[i]
-		}
+	n, _ := slices.BinarySearch(b.behind, list)
+	if n == 0 {
+		return nil
 	}
-	return nil
+	return b.tree.Root().Turns[n-1]
 }
 
-// joinTurn is the first root turn that stands behind list and starts when the
-// branch is over, or nil.
-func (b *build) joinTurn(spawn *Turn, list int, endS float64) *Turn {
-	for _, turn := range b.tree.Root().Turns[spawn.Index+1:] {
-		if turn.List > list && turn.StartS+b.tree.Trace.ResolutionS >= endS {
-			return turn
-		}
+// joinTurn is the first root turn behind the spawn turn that starts when the
+// branch is over, or nil. It stands behind the branch in the list too: the spawn
+// turn is the last that does not.
+func (b *build) joinTurn(spawn *Turn, endS float64) *Turn {
+	later := b.tree.Root().Turns[spawn.Index+1:]
+	n, _ := slices.BinarySearchFunc(later, endS, func(t *Turn, endS float64) int {
+		return cmp.Compare(t.StartS+b.tree.Trace.ResolutionS, endS)
+	})
+	if n == len(later) {
+		return nil
 	}
-	return nil
+	return later[n]
 }
 
 func (b *build) branch(id string, spawn, join *Turn, startS float64) *Branch {
@@ -190,7 +226,7 @@ func (br *Branch) add(s *Stream) {
 }
 
 // finish hangs the branches on their turns and derives the rest.
-func (b *build) finish() {
+func (b *build) finish() error {
 	t := b.tree
 	for _, br := range t.Branches {
 		if br.onIssue() {
@@ -203,15 +239,16 @@ func (b *build) finish() {
 		}
 	}
 	hits := t.Trace.Hits()
-	t.FirstS, t.LastS = math.Inf(1), 0
+	t.FirstS, t.LastS = math.Inf(1), math.Inf(-1)
 	for _, s := range t.Streams {
 		for _, turn := range s.Turns {
 			turn.Hit = hits[turn.Request]
 			t.FirstS, t.LastS = min(t.FirstS, turn.StartS), max(t.LastS, turn.StartS)
 		}
 	}
-	t.gate()
+	if err := t.gate(); err != nil {
+		return err
+	}
 	t.breakCycles()
+	return nil
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
 
 	"github.com/org/agentx-action/pkg/workload/trace"
@@ -18,6 +19,7 @@ type item struct {
 // chain is a stream in the making: requests that extend one another.
 type chain struct {
 	items  []item
+	last   int // item that is the last with block ids, or -1
 	depth  int // blocks shared with the request it forked from
 	parent int // chain it forked from, or -1
 	source int // list index of the request it forked from
@@ -26,12 +28,26 @@ type chain struct {
 
 // tail is the last request that has block ids, or nil.
 func (c *chain) tail() *item {
-	for i := len(c.items) - 1; i >= 0; i-- {
-		if c.items[i].path.Len > 0 {
-			return &c.items[i]
-		}
+	if c.last < 0 {
+		return nil
 	}
-	return nil
+	return &c.items[c.last]
+}
+
+func (c *chain) add(it item) {
+	if it.path.Len > 0 {
+		c.last = len(c.items)
+	}
+	c.items = append(c.items, it)
+}
+
+// merge puts items in at their times.
+func (c *chain) merge(items ...item) {
+	c.items = append(c.items, items...)
+	slices.SortStableFunc(c.items, byTime)
+	for c.last = len(c.items) - 1; c.last >= 0 && c.items[c.last].path.Len == 0; {
+		c.last--
+	}
 }
 
 func (c *chain) endS() float64 {
@@ -48,7 +64,12 @@ type detector struct {
 	epsS   float64 // the trace's time resolution (decisions.md 6)
 	chains []*chain
 	forks  map[int][]int // list index of a fork's source → chains
+	left   *int          // comparisons
 }
+
+// maxCompared bounds the comparisons of requests with chains that one trace may
+// cost. A session of 10,000 requests in 1,000 chains stays below it.
+const maxCompared = 1 << 24
 
 // Seam guard: a continuation after a long pause that keeps less than half of the
 // context is taken as a new thread.
@@ -57,17 +78,22 @@ const (
 	seamMinOverlap = 0.5
 )
 
-// detect returns the main chain first and the others by first start. The
-// preamble, if one was peeled off, is back in the main chain.
-func detect(blocks *trace.Blocks, items []item, epsS float64) (main *chain, workers []*chain, preamble *item) {
+// detect splits the items of one level, which id names. It returns the main
+// chain and the others by first start. The preamble, if one was peeled off, is
+// back in the main chain.
+func (b *build) detect(id string, items []item) (main *chain, workers []*chain, preamble *item, err error) {
+	t := b.tree.Trace
 	slices.SortStableFunc(items, byTime)
 	rest := items
-	if isPreamble(blocks, items) {
+	if isPreamble(t.Blocks, items) {
 		preamble, rest = &items[0], items[1:]
 	}
-	d := &detector{blocks: blocks, epsS: epsS, forks: map[int][]int{}}
+	d := &detector{blocks: t.Blocks, epsS: t.ResolutionS, forks: map[int][]int{}, left: &b.left}
 	for _, it := range rest {
-		d.place(it)
+		if !d.place(it) {
+			return nil, nil, nil, b.refuse(id, fmt.Sprintf("its %d requests fall into too many chains to be one session", len(items)),
+				"check the block ids: requests of one context must begin with the same ids")
+		}
 	}
 	d.mend()
 
@@ -79,10 +105,9 @@ func detect(blocks *trace.Blocks, items []item, epsS float64) (main *chain, work
 	}
 	slices.SortStableFunc(workers, func(a, b *chain) int { return byTime(a.items[0], b.items[0]) })
 	if preamble != nil {
-		main.items = append(main.items, *preamble)
-		slices.SortStableFunc(main.items, byTime)
+		main.merge(*preamble)
 	}
-	return main, workers, preamble
+	return main, workers, preamble, nil
 }
 
 func byTime(a, b item) int {
@@ -121,37 +146,47 @@ func sharesIDs(blocks *trace.Blocks, first item, others []item) bool {
 	return false
 }
 
-// place puts a request on the chain it extends, or starts a chain (phase 1).
-func (d *detector) place(it item) {
+// place puts a request on the chain it extends, or starts a chain (phase 1). It
+// returns false when the trace has used up its comparisons.
+func (d *detector) place(it item) bool {
 	switch {
 	case len(d.chains) == 0:
-		d.chains = append(d.chains, &chain{items: []item{it}, parent: -1})
-		return
+		d.start(&chain{last: -1, parent: -1}, it)
+		return true
 	case it.path.Len == 0 || d.chains[0].tail() == nil:
-		d.chains[0].items = append(d.chains[0].items, it)
-		return
+		d.chains[0].add(it)
+		return true
 	}
-	best, fork := -1, -1
-	var bestLen, forkDepth, forkLen int32
+	if *d.left -= len(d.chains); *d.left < 0 {
+		return false
+	}
+	extended, source := -1, -1
+	var extendedLen, shared, sourceLen int32
 	for i, c := range d.chains {
 		tail := c.tail()
-		shared := int32(d.blocks.CommonPrefix(tail.path, it.path))
-		if shared == tail.path.Len && tail.Model == it.Model && tail.EndS() <= it.StartS+d.epsS && (best < 0 || tail.path.Len > bestLen) {
-			best, bestLen = i, tail.path.Len
+		n := int32(d.blocks.CommonPrefix(tail.path, it.path))
+		if n == tail.path.Len && tail.Model == it.Model && tail.EndS() <= it.StartS+d.epsS && (extended < 0 || n > extendedLen) {
+			extended, extendedLen = i, n
 		}
-		if fork < 0 || shared > forkDepth || shared == forkDepth && tail.path.Len > forkLen {
-			fork, forkDepth, forkLen = i, shared, tail.path.Len
+		if source < 0 || n > shared || n == shared && tail.path.Len > sourceLen {
+			source, shared, sourceLen = i, n, tail.path.Len
 		}
 	}
-	if best >= 0 {
-		d.chains[best].items = append(d.chains[best].items, it)
-		return
+	if extended >= 0 {
+		d.chains[extended].add(it)
+		return true
 	}
-	source := d.chains[fork].tail().list
-	d.chains = append(d.chains, &chain{items: []item{it}, depth: int(forkDepth), parent: fork, source: source})
-	if forkDepth > 0 {
-		d.forks[source] = append(d.forks[source], len(d.chains)-1)
+	at := d.chains[source].tail().list
+	if shared > 0 {
+		d.forks[at] = append(d.forks[at], len(d.chains))
 	}
+	d.start(&chain{last: -1, depth: int(shared), parent: source, source: at}, it)
+	return true
+}
+
+func (d *detector) start(c *chain, it item) {
+	c.add(it)
+	d.chains = append(d.chains, c)
 }
 
 // mend undoes forks that only a compaction or an edit of the context made: where
@@ -193,7 +228,7 @@ func (d *detector) mend() {
 // index, or -1.
 func (d *detector) endingAt(list int) int {
 	for i, c := range d.chains {
-		if !c.gone && c.tail().list == list {
+		if tail := c.tail(); !c.gone && tail != nil && tail.list == list {
 			return i
 		}
 	}
@@ -231,8 +266,7 @@ func better(a, b *chain) bool {
 // splice appends a chain to another and returns the new tail.
 func (d *detector) splice(owner, f int) *item {
 	to, from := d.chains[owner], d.chains[f]
-	to.items = append(to.items, from.items...)
-	slices.SortStableFunc(to.items, byTime)
+	to.merge(from.items...)
 	from.gone = true
 	for _, c := range d.chains {
 		if c.parent == f {

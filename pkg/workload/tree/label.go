@@ -83,20 +83,20 @@ func groups(workers []*chain, candidates []int) [][]int {
 	}
 	var found [][]int
 	for _, bucket := range buckets {
-		// Workers come sorted by start, so a component ends where the next starts at or after all ends.
-		var group []int
-		endS := 0.0
-		for _, n := range bucket {
-			if len(group) > 0 && workers[n].items[0].StartS >= endS {
-				if len(group) >= groupMin {
-					found = append(found, group)
-				}
-				group, endS = nil, 0
+		// By start and end, so that what lasted no time comes before what started with it.
+		slices.SortStableFunc(bucket, func(a, b int) int {
+			return cmp.Or(cmp.Compare(workers[a].items[0].StartS, workers[b].items[0].StartS), cmp.Compare(workers[a].endS(), workers[b].endS()))
+		})
+		for len(bucket) > 0 {
+			n, endS := 1, workers[bucket[0]].endS()
+			for n < len(bucket) && workers[bucket[n]].items[0].StartS < endS {
+				endS = max(endS, workers[bucket[n]].endS())
+				n++
 			}
-			group, endS = append(group, n), max(endS, workers[n].endS())
-		}
-		if len(group) >= groupMin {
-			found = append(found, group)
+			if n >= groupMin {
+				found = append(found, slices.Sorted(slices.Values(bucket[:n])))
+			}
+			bucket = bucket[n:]
 		}
 	}
 	slices.SortFunc(found, func(a, b []int) int { return cmp.Compare(a[0], b[0]) })

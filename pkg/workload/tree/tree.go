@@ -91,6 +91,7 @@ func (b *Branch) onIssue() bool { return b.StartS < b.Spawn.EndS }
 
 // Drop is something of the trace that is not played.
 type Drop struct {
-	What   string // agent id or edge
-	Reason string
+	What     string // the subagent's id; for gates, the id of the stream that waited
+	Requests int    // recorded ones that are left out; 0 for gates
+	Reason   string
 }
