@@ -1,0 +1,336 @@
+package record
+
+import "time"
+
+// Counting says whose count of prompt tokens is the input length.
+type Counting string
+
+// Whose count is used. The zero value is CountServer, as InferenceX runs it
+// (spec/replay.md §3.8). There is no local count of output tokens: the engine's
+// usage is the only source of output lengths.
+const (
+	CountServer Counting = "server" // usage.prompt_tokens
+	CountClient Counting = "client" // words of text and marker
+)
+
+// Metric is one figure of a single request, under AIPerf's name and display
+// unit (spec/replay.md §7.2, §7.5, §7.9).
+type Metric struct {
+	Key  string
+	Unit string // ms, tokens, tokens/sec/user, %, KB, count, ratio
+	Name string // for people, in tables and CSV
+	// Larger is set where a larger value is the better one; it decides the
+	// direction of a goodput threshold.
+	Larger bool
+	// Adjusted metrics get a failure-adjusted twin adj_<key> (spec/replay.md §7.6).
+	Adjusted bool
+	// Own marks a figure that AIPerf doesn't have; it stays out of AIPerf's files.
+	Own bool
+	// Of computes the figure; false when the record doesn't have what it takes.
+	Of func(*Record, Counting) (float64, bool)
+}
+
+// Metrics lists every figure of a single request, in the order of the tables.
+// Inter-chunk latency, the one list, is ChunkGaps.
+func Metrics() []Metric { return metrics }
+
+// MetricByKey finds a metric by its key.
+func MetricByKey(key string) (Metric, bool) {
+	for _, m := range metrics {
+		if m.Key == key {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// ChunkGaps is the key of the one metric that is a list: the gaps between
+// chunks with output, in ms.
+const ChunkGaps = "inter_chunk_latency"
+
+const (
+	unitMs      = "ms"
+	unitTokens  = "tokens"
+	unitPerUser = "tokens/sec/user"
+)
+
+var metrics = []Metric{
+	{Key: "time_to_first_token", Unit: unitMs, Name: "Time to First Token", Adjusted: true, Of: msBetween(sent, firstToken)},
+	{Key: "time_to_second_token", Unit: unitMs, Name: "Time to Second Token", Of: msBetween(firstToken, secondToken)},
+	{Key: "time_to_first_output_token", Unit: unitMs, Name: "Time to First Output Token", Of: msBetween(sent, firstOutput)},
+	{Key: "request_latency", Unit: unitMs, Name: "Request Latency", Adjusted: true, Of: msBetween(sent, lastToken)},
+	{Key: "inter_token_latency", Unit: unitMs, Name: "Inter Token Latency", Adjusted: true, Of: interToken},
+	{Key: "output_token_throughput_per_user", Unit: unitPerUser, Name: "Output Token Throughput Per User", Larger: true, Of: perSecond(interToken)},
+	{Key: "e2e_output_token_throughput", Unit: unitPerUser, Name: "E2E Output Token Throughput", Larger: true, Of: e2eThroughput},
+	{Key: "prefill_throughput_per_user", Unit: unitPerUser, Name: "Prefill Throughput Per User", Larger: true, Of: prefillThroughput},
+	{Key: "decode_duration", Unit: unitMs, Name: "Decode Duration", Of: msBetween(firstToken, lastToken)},
+	{Key: "full_decode_duration", Unit: unitMs, Name: "Full Decode Duration", Of: msBetween(firstToken, end)},
+	{Key: "full_response_inter_token_latency", Unit: unitMs, Name: "Full Response Inter Token Latency", Of: fullInterToken},
+	{Key: "full_response_output_token_throughput_per_user", Unit: unitPerUser, Name: "Full Response Output Token Throughput Per User", Larger: true, Of: perSecond(fullInterToken)},
+	{Key: "effective_latency", Unit: unitMs, Name: "Effective Latency", Adjusted: true, Of: msBetween(issued, end)},
+	{Key: "stream_setup_latency", Unit: unitMs, Name: "Stream Setup Latency", Of: msBetween(sent, headers)},
+	{Key: "stream_prefill_latency", Unit: unitMs, Name: "Stream Prefill Latency", Of: msBetween(headers, firstToken)},
+	{Key: "credit_drop_latency", Unit: unitMs, Name: "Credit Drop Latency", Of: msBetween(issued, sent)},
+
+	{Key: "input_sequence_length", Unit: unitTokens, Name: "Input Sequence Length", Larger: true, Of: func(r *Record, c Counting) (float64, bool) { return count(r.InputTokens(c)) }},
+	{Key: "output_sequence_length", Unit: unitTokens, Name: "Output Sequence Length", Larger: true, Of: func(r *Record, _ Counting) (float64, bool) { return count(r.OutputTokens()) }},
+	{Key: "output_token_count", Unit: unitTokens, Name: "Output Token Count", Larger: true, Of: visibleTokens},
+	{Key: "reasoning_token_count", Unit: unitTokens, Name: "Reasoning Token Count", Of: usage(func(u *Usage) *int64 { return u.ReasoningTokens })},
+	{Key: "requested_osl", Unit: unitTokens, Name: "Requested Output Sequence Length", Of: requested},
+	{Key: "osl_mismatch_diff_pct", Unit: "%", Name: "OSL Mismatch Diff %", Of: mismatchPct},
+
+	{Key: "usage_prompt_tokens", Unit: unitTokens, Name: "Usage Prompt Tokens", Larger: true, Of: usage(func(u *Usage) *int64 { return u.PromptTokens })},
+	{Key: "usage_completion_tokens", Unit: unitTokens, Name: "Usage Completion Tokens", Larger: true, Of: usage(func(u *Usage) *int64 { return u.CompletionTokens })},
+	{Key: "usage_total_tokens", Unit: unitTokens, Name: "Usage Total Tokens", Larger: true, Of: usage(func(u *Usage) *int64 { return u.TotalTokens })},
+	{Key: "usage_reasoning_tokens", Unit: unitTokens, Name: "Usage Reasoning Tokens", Of: usage(func(u *Usage) *int64 { return u.ReasoningTokens })},
+	{Key: "usage_prompt_cache_read_tokens", Unit: unitTokens, Name: "Usage Prompt Cache Read Tokens", Larger: true, Of: usage(func(u *Usage) *int64 { return u.CachedTokens })},
+
+	{Key: "http_req_blocked", Unit: unitMs, Name: "HTTP Blocked", Of: phases(blocked)},
+	{Key: "http_req_dns_lookup", Unit: unitMs, Name: "HTTP DNS Lookup", Of: phases(dns)},
+	{Key: "http_req_connecting", Unit: unitMs, Name: "HTTP Connecting", Of: phases(connecting)},
+	{Key: "http_req_sending", Unit: unitMs, Name: "HTTP Sending", Of: phases(sending)},
+	{Key: "http_req_waiting", Unit: unitMs, Name: "HTTP Waiting (TTFB)", Of: phases(waiting)},
+	{Key: "http_req_receiving", Unit: unitMs, Name: "HTTP Receiving", Of: phases(receiving)},
+	{Key: "http_req_duration", Unit: unitMs, Name: "HTTP Duration (excl. conn)", Of: phases(sending, waiting, receiving)},
+	{Key: "http_req_connection_overhead", Unit: unitMs, Name: "HTTP Connection Overhead", Of: phases(blocked, dns, connecting)},
+	{Key: "http_req_total", Unit: unitMs, Name: "HTTP Total Time", Of: phases(blocked, dns, connecting, sending, waiting, receiving)},
+	{Key: "http_req_connection_reused", Unit: "ratio", Name: "HTTP Connection Reused", Larger: true, Of: reused},
+	{Key: "http_req_data_sent", Unit: "KB", Name: "HTTP Data Sent", Of: scaled(func(h *HTTP) *int64 { return h.BytesSent }, 1e-3)},
+	{Key: "http_req_data_received", Unit: "KB", Name: "HTTP Data Received", Of: scaled(func(h *HTTP) *int64 { return h.BytesReceived }, 1e-3)},
+	{Key: "http_req_chunks_sent", Unit: "count", Name: "HTTP Chunks Sent", Of: scaled(func(h *HTTP) *int64 { return h.WriteCalls }, 1)},
+	{Key: "http_req_chunks_received", Unit: "count", Name: "HTTP Chunks Received", Of: scaled(func(h *HTTP) *int64 { return h.ReadCalls }, 1)},
+
+	{Key: "tokens_per_chunk", Unit: unitTokens, Name: "Tokens per Chunk", Own: true, Of: tokensPerChunk},
+	{Key: "schedule_lag", Unit: unitMs, Name: "Schedule Lag (due to sent)", Own: true, Of: func(r *Record, _ Counting) (float64, bool) { return ms(r.Lag()) }},
+}
+
+// InputTokens is the input length by whose count c says.
+func (r *Record) InputTokens(c Counting) (int64, bool) {
+	if c == CountClient {
+		return int64(r.Asked.TextTokens + r.Asked.MarkTokens), true
+	}
+	if u := r.Seen.Usage; u != nil && u.PromptTokens != nil {
+		return *u.PromptTokens, true
+	}
+	return 0, false
+}
+
+// OutputTokens is the engine's count of output tokens, reasoning included.
+func (r *Record) OutputTokens() (int64, bool) {
+	if u := r.Seen.Usage; u != nil && u.CompletionTokens != nil {
+		return *u.CompletionTokens, true
+	}
+	return 0, false
+}
+
+// CachedTokens is how much of the prompt the engine says came from its cache.
+// A count above the prompt's length is no measurement.
+func (r *Record) CachedTokens() (int64, bool) {
+	u := r.Seen.Usage
+	if u == nil || u.CachedTokens == nil || u.PromptTokens == nil || *u.CachedTokens > *u.PromptTokens {
+		return 0, false
+	}
+	return *u.CachedTokens, true
+}
+
+// Lag is how late the client sent the request: from the moment when nothing but
+// the client held it back (Ready) to Sent. Without Ready that moment is Issued
+// for a turn that waited for children, and Due for any other. Never negative.
+func (r *Record) Lag() (time.Duration, bool) {
+	from := r.Asked.Ready
+	if !from.Seen() {
+		from = r.Asked.Due
+		if r.Asked.JoinSince.Seen() {
+			from = r.Asked.Issued
+		}
+	}
+	d, ok := r.Seen.Sent.Sub(from)
+	return max(d, 0), ok
+}
+
+// JoinWait is how long a join turn waited for children after its own delay had
+// passed (decisions.md 28); 0 for a join turn whose children were done before.
+func (r *Record) JoinWait() (time.Duration, bool) {
+	if !r.Asked.Join {
+		return 0, false
+	}
+	if !r.Asked.JoinSince.Seen() {
+		return 0, true
+	}
+	return r.Asked.Issued.Sub(r.Asked.JoinSince)
+}
+
+// OutputMismatch reports whether the output length misses the requested one by
+// more than 5 % or 50 tokens, whichever is less (spec/replay.md §7.2). known is
+// false when the engine didn't count.
+func (r *Record) OutputMismatch() (mismatch, known bool) {
+	got, ok := r.OutputTokens()
+	if !ok || r.Asked.MaxTokens <= 0 {
+		return false, false
+	}
+	want := int64(r.Asked.MaxTokens)
+	diff := float64(max(got-want, want-got))
+	return diff > min(0.05*float64(want), 50), true
+}
+
+func sent(r *Record) Stamp        { return r.Seen.Sent }
+func issued(r *Record) Stamp      { return r.Asked.Issued }
+func headers(r *Record) Stamp     { return r.Seen.Headers }
+func firstToken(r *Record) Stamp  { return r.Seen.FirstToken }
+func secondToken(r *Record) Stamp { return r.Seen.SecondToken }
+func firstOutput(r *Record) Stamp { return r.Seen.FirstOutput }
+func lastToken(r *Record) Stamp   { return r.Seen.LastToken }
+func end(r *Record) Stamp         { return r.Seen.End }
+
+func blocked(h *HTTP) *int64    { return h.BlockedNs }
+func dns(h *HTTP) *int64        { return h.DNSNs }
+func connecting(h *HTTP) *int64 { return h.ConnectNs }
+func sending(h *HTTP) *int64    { return h.SendNs }
+func waiting(h *HTTP) *int64    { return h.WaitNs }
+func receiving(h *HTTP) *int64  { return h.ReceiveNs }
+
+func ms(d time.Duration, ok bool) (float64, bool) { return float64(d) / 1e6, ok }
+
+func count(n int64, ok bool) (float64, bool) { return float64(n), ok }
+
+func msBetween(from, to func(*Record) Stamp) func(*Record, Counting) (float64, bool) {
+	return func(r *Record, _ Counting) (float64, bool) { return ms(to(r).Sub(from(r))) }
+}
+
+// interToken is (latency − TTFT)/(tokens − 1). With usage in every chunk the
+// tokens of the first chunk are known and take the place of the 1.
+func interToken(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	if !ok || n < 2 {
+		return 0, false
+	}
+	first := int64(1)
+	if f := r.Seen.Usage.FirstChunkTokens; f != nil && *f > 0 {
+		first = *f
+	}
+	span, ok := ms(r.Seen.LastToken.Sub(r.Seen.FirstToken))
+	if !ok || n <= first {
+		return 0, false
+	}
+	return span / float64(n-first), true
+}
+
+func fullInterToken(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	if !ok || n < 2 {
+		return 0, false
+	}
+	span, ok := ms(r.Seen.End.Sub(r.Seen.FirstToken))
+	return span / float64(n-1), ok
+}
+
+// perSecond turns ms per token into tokens per second.
+func perSecond(of func(*Record, Counting) (float64, bool)) func(*Record, Counting) (float64, bool) {
+	return func(r *Record, c Counting) (float64, bool) {
+		v, ok := of(r, c)
+		if !ok || v <= 0 {
+			return 0, false
+		}
+		return 1000 / v, true
+	}
+}
+
+func e2eThroughput(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	d, seen := r.Seen.LastToken.Sub(r.Seen.Sent)
+	if !ok || !seen || d <= 0 {
+		return 0, false
+	}
+	return float64(n) / d.Seconds(), true
+}
+
+func prefillThroughput(r *Record, c Counting) (float64, bool) {
+	n, ok := r.InputTokens(c)
+	d, seen := r.Seen.FirstToken.Sub(r.Seen.Sent)
+	if !ok || !seen || d <= 0 {
+		return 0, false
+	}
+	return float64(n) / d.Seconds(), true
+}
+
+// visibleTokens are the output tokens that are not reasoning. An engine that
+// doesn't split them leaves all of them visible.
+func visibleTokens(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	if !ok {
+		return 0, false
+	}
+	if t := r.Seen.Usage.ReasoningTokens; t != nil {
+		n = max(n-*t, 0)
+	}
+	return float64(n), true
+}
+
+func requested(r *Record, _ Counting) (float64, bool) {
+	return float64(r.Asked.MaxTokens), r.Asked.MaxTokens > 0
+}
+
+func mismatchPct(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	if !ok || r.Asked.MaxTokens <= 0 {
+		return 0, false
+	}
+	want := float64(r.Asked.MaxTokens)
+	return 100 * (float64(n) - want) / want, true
+}
+
+func tokensPerChunk(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	if !ok || r.Seen.Chunks <= 0 {
+		return 0, false
+	}
+	return float64(n) / float64(r.Seen.Chunks), true
+}
+
+func usage(field func(*Usage) *int64) func(*Record, Counting) (float64, bool) {
+	return func(r *Record, _ Counting) (float64, bool) {
+		if r.Seen.Usage == nil {
+			return 0, false
+		}
+		n := field(r.Seen.Usage)
+		if n == nil {
+			return 0, false
+		}
+		return float64(*n), true
+	}
+}
+
+// phases adds HTTP phases, in ms; one that is missing leaves no value.
+func phases(parts ...func(*HTTP) *int64) func(*Record, Counting) (float64, bool) {
+	return func(r *Record, _ Counting) (float64, bool) {
+		sum := 0.0
+		for _, part := range parts {
+			n := part(&r.Seen.HTTP)
+			if n == nil {
+				return 0, false
+			}
+			sum += float64(*n)
+		}
+		return sum / 1e6, true
+	}
+}
+
+func scaled(field func(*HTTP) *int64, by float64) func(*Record, Counting) (float64, bool) {
+	return func(r *Record, _ Counting) (float64, bool) {
+		n := field(&r.Seen.HTTP)
+		if n == nil {
+			return 0, false
+		}
+		return float64(*n) * by, true
+	}
+}
+
+func reused(r *Record, _ Counting) (float64, bool) {
+	switch b := r.Seen.HTTP.Reused; {
+	case b == nil:
+		return 0, false
+	case *b:
+		return 1, true
+	}
+	return 0, true
+}
