@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// ErrorInvalid is the Error.Type of a record that Check refused.
-const ErrorInvalid = "invalid_record"
+// ErrorTypeClock is the Error.Type of a record that Check refused: its times or
+// counts contradict each other.
+const ErrorTypeClock = "clock"
 
 // Check looks for contradictions: times out of order, negative durations,
 // counts that don't fit together, a success without its times. A record that
@@ -19,8 +20,14 @@ func (r *Record) Check() error {
 		return nil
 	}
 	r.Seen.Outcome = Failed
-	r.Seen.Error = &Error{Type: ErrorInvalid, Message: err.Error()}
+	r.Seen.Error = &Error{Type: ErrorTypeClock, Message: err.Error()}
 	return err
+}
+
+// Check reports the first contradiction in what was seen, or nil.
+func (s *Seen) Check() error {
+	r := Record{Asked: Asked{Phase: PhaseProfiling}, Seen: *s}
+	return r.contradiction()
 }
 
 func (r *Record) contradiction() error {
