@@ -54,3 +54,7 @@ func NewMarker(style MarkerStyle, run string, pass, lane int, traceID string) Ma
 	}
 	return Marker{text: text, Tokens: markerWords}
 }
+
+// Text is the marker as it stands in a JSON string, with whatever separates it
+// from a word that brings its own separator.
+func (m Marker) Text() []byte { return m.text }
