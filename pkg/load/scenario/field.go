@@ -94,4 +94,15 @@ func canonical(name string) string {
 	return strings.Replace(strings.ReplaceAll(name, "-", "_"), "_256_k", "_256k", 1)
 }
 
+// spell brings the names that have several spellings into one.
+func (s *Settings) spell() {
+	if s.CacheBust != nil {
+		target := canonical(*s.CacheBust)
+		s.CacheBust = &target
+	}
+	if s.Dataset.Kind == DatasetPublic {
+		s.Dataset.Name = canonical(s.Dataset.Name)
+	}
+}
+
 func text(value any) string { return fmt.Sprint(value) }

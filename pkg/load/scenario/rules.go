@@ -77,7 +77,8 @@ type Outcome struct {
 // rules that unsafeOverride does not cover; a [Refusal] then holds the broken
 // rules, and the outcome lists them too. Broken rules that are overridden stand
 // in the outcome and belong in the result, which is not valid then. With a
-// setting that breaks an overridden rule the asked value stays.
+// setting that breaks an overridden rule the asked value stays. Names that AIPerf
+// takes in several spellings come out in the one with underscores.
 func (r Rules) Apply(s *Settings, unsafeOverride bool) (Outcome, error) {
 	var out Outcome
 	out.Violations = append(out.Violations, r.judgeDataset(s.Dataset)...)
@@ -110,6 +111,7 @@ func (r Rules) Apply(s *Settings, unsafeOverride bool) (Outcome, error) {
 		out.Filled = append(out.Filled, Filled{Setting: "--concurrency", Value: "1", Source: section61})
 	}
 
+	s.spell()
 	err := s.check()
 	stands := func(v Violation) bool { return !v.Overridable || !unsafeOverride }
 	if slices.ContainsFunc(out.Violations, stands) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestGivenSettingsStay(t *testing.T) {
 	asked.TrajectoryStartMinRatio = ptr(0.5)
 	asked.TrajectoryStartMaxRatio = ptr(0.5)
 	asked.TraceIdleGapCapS = ptr(2.0)
-	asked.CacheBust = ptr("first-turn-prefix")
+	asked.CacheBust = ptr("first_turn_prefix")
 	asked.AgenticCacheWarmupDurationS = ptr(60.0)
 	asked.FixedSchedule = ptr(false)
 	asked.IgnoreTraceDelays = ptr(false)
@@ -121,7 +122,8 @@ func TestGivenSettingsStay(t *testing.T) {
 		}
 		before, after := reflect.ValueOf(asked), reflect.ValueOf(got)
 		for i := range before.NumField() {
-			if f := before.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() && f.Interface() != after.Field(i).Interface() {
+			f := before.Field(i)
+			if f.Kind() == reflect.Pointer && !f.IsNil() && !reflect.DeepEqual(f.Interface(), after.Field(i).Interface()) {
 				t.Errorf("%q: %s was changed", name, before.Type().Field(i).Name)
 			}
 		}
@@ -213,7 +215,8 @@ func TestWithoutScenarioEverythingIsFree(t *testing.T) {
 		}
 		before, after := reflect.ValueOf(asked), reflect.ValueOf(s)
 		for i := range before.NumField() {
-			if f := before.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() && f.Interface() != after.Field(i).Interface() {
+			f := before.Field(i)
+			if f.Kind() == reflect.Pointer && !f.IsNil() && !reflect.DeepEqual(f.Interface(), after.Field(i).Interface()) {
 				t.Errorf("%s: %s was changed", b.setting, before.Type().Field(i).Name)
 			}
 		}
@@ -302,8 +305,12 @@ func TestCorporaInEverySpelling(t *testing.T) {
 	) {
 		s := proper()
 		s.Dataset.Name = name
+		s.CacheBust = ptr("first-turn-prefix")
 		if _, err := lookup(t, InferenceX).Apply(&s, false); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if !slices.Contains(corpora, s.Dataset.Name) || *s.CacheBust != "first_turn_prefix" {
+			t.Errorf("%s: spelled %s, %s", name, s.Dataset.Name, *s.CacheBust)
 		}
 	}
 	s := proper()
