@@ -1,0 +1,130 @@
+// Command agentx measures how an LLM engine behaves under coding agents: it
+// replays recorded agentic sessions against an OpenAI-compatible server, or
+// against an embedded simulated engine, and says what was seen and whether it
+// counts.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/org/agentx-action/pkg/load/openai"
+	"github.com/org/agentx-action/pkg/run"
+)
+
+func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// Exit codes (DESIGN.md §4).
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitInvalid = 3
+)
+
+// console is where a verb writes: results to out, everything else to err.
+type console struct {
+	ctx      context.Context
+	out, err io.Writer
+	command  []string // as typed, secrets removed
+}
+
+type grammar struct {
+	Run      runCmd      `cmd:"" help:"The whole job: engine, replay, result. Without arguments it replays the bundled sample on the embedded engine."`
+	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
+	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
+	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
+	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// Main is the program as a function: it returns the exit code.
+func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	openai.UserAgent = "agentx/" + run.Version
+	code := -1
+	var g grammar
+	parser, err := kong.New(&g,
+		kong.Name("agentx"), kong.Description("Agentic load on LLM engines, measured. Independent of SemiAnalysis and NVIDIA."),
+		kong.Vars{"version": run.Version}, kong.Writers(stdout, stderr), kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Exit(func(c int) { code = c; panic(exited{}) }),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "agentx:", err)
+		return exitFailed
+	}
+	defer func() { _ = recover() }()
+	return guard(&code, func() int {
+		if len(args) == 0 {
+			args = []string{"--help"}
+		}
+		spread, err := spreadLists(args)
+		if err != nil {
+			fmt.Fprintln(stderr, "agentx:", err)
+			return exitUsage
+		}
+		c, err := parser.Parse(spread)
+		if err != nil {
+			fmt.Fprintf(stderr, "agentx: %v\n(agentx %s --help lists the flags)\n", err, verbOf(args))
+			return exitUsage
+		}
+		ctx, stop := interruptible(stderr)
+		defer stop()
+		err = c.Run(&console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args)})
+		if err != nil {
+			fmt.Fprintln(stderr, "agentx:", err)
+		}
+		return exitCode(err)
+	})
+}
+
+// exited unwinds the parser when it asks to exit (help, version).
+type exited struct{}
+
+func guard(code *int, f func() int) (out int) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exited:
+			out = *code
+		default:
+			panic(r)
+		}
+	}()
+	return f()
+}
+
+func verbOf(args []string) string {
+	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+		return args[0]
+	}
+	return ""
+}
+
+// invalidError says that a run does not count, where that was asked to fail.
+type invalidError struct{ reasons []string }
+
+func (e *invalidError) Error() string {
+	return fmt.Sprintf("the run does not count: %v", e.reasons)
+}
+
+// exitCode follows the precedence of decisions.md 31.
+func exitCode(err error) int {
+	var usage *run.UsageError
+	var invalid *invalidError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &invalid):
+		return exitInvalid
+	}
+	return exitFailed
+}

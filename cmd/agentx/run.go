@@ -1,0 +1,62 @@
+package main
+
+import (
+	"github.com/org/agentx-action/pkg/engine/sim"
+	"github.com/org/agentx-action/pkg/load/scenario"
+)
+
+// runCmd is the whole job.
+type runCmd struct {
+	replayFlags
+	simFlags
+}
+
+// Run is called by the parser.
+func (r *runCmd) Run(c *console) error {
+	o, err := r.options(c)
+	if err != nil {
+		return err
+	}
+	if o.Client.URL == "" {
+		cfg, err := r.simFlags.config()
+		if err != nil {
+			return err
+		}
+		o.Sim = &cfg
+	}
+	if len(o.Source.Paths) == 0 && o.Source.Public == "" {
+		o.Source.Sample = true
+	}
+	if o.Scenario == "" {
+		r.demo(&o.Settings)
+		o.Scenario, o.UnsafeOverride = scenario.InferenceX, true
+	}
+	return r.finish(c, o)
+}
+
+// demo makes a run without a rule set short: it shows everything and counts for nothing.
+func (r *runCmd) demo(s *scenario.Settings) {
+	if len(s.Concurrency) == 0 {
+		s.Concurrency = []int{demoLanes}
+	}
+	fill(&s.BenchmarkDurationS, demoSeconds)
+	fill(&s.BenchmarkGracePeriodS, 5)
+	fill(&s.TraceIdleGapCapS, demoIdleCapS)
+	fill(&s.RandomSeed, 42)
+	fill(&s.WarmupRequestsPerLane, 1)
+}
+
+// The argument-free run: long enough for trees to end and lanes to recycle.
+const (
+	demoLanes    = 4
+	demoSeconds  = 25
+	demoIdleCapS = 1
+)
+
+func fill[T any](p **T, v T) {
+	if *p == nil {
+		*p = &v
+	}
+}
+
+var _ = sim.Default

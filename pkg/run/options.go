@@ -1,0 +1,79 @@
+package run
+
+import (
+	"io"
+	"time"
+
+	"github.com/org/agentx-action/pkg/engine/sim"
+	"github.com/org/agentx-action/pkg/load/openai"
+	"github.com/org/agentx-action/pkg/load/replay"
+	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/result/record"
+	"github.com/org/agentx-action/pkg/result/summary"
+	"github.com/org/agentx-action/pkg/workload/corpus"
+	"github.com/org/agentx-action/pkg/workload/prompt"
+)
+
+// Options is what a replay is asked to be. What a rule set may fill in or refuse
+// stands in Settings; the rest is free.
+type Options struct {
+	Command        []string // as typed, secrets removed
+	Scenario       string
+	UnsafeOverride bool
+	Settings       scenario.Settings
+
+	Source Source
+	Corpus corpus.Options
+
+	Models []string
+	Client openai.Config // of the engine; URL is empty with Sim
+	Sim    *sim.Config   // run the embedded engine and use it
+
+	Sampling replay.Sampling
+	Delays   replay.Delays
+	Burst    bool
+	MaxOSL   int
+	Marker   prompt.MarkerStyle
+	Shape    prompt.Shape
+	ISL      prompt.ISLMode
+	Counting record.Counting // whose count of prompt tokens is the input length
+	SLOs     []summary.SLO
+
+	// OverflowLimit is the share of context overflows from which a run does not
+	// count; nil = 0.01.
+	OverflowLimit *float64
+
+	MetricsURLs []string // of the engine; empty = /metrics of its address
+	NoMetrics   bool
+
+	Dir      string        // of the artifacts
+	Stats    time.Duration // between progress lines; 0 = none
+	Progress io.Writer     // where they go; nil = nowhere
+	Live     bool          // Progress is a terminal: one line is redrawn
+}
+
+// Source says where the traces come from.
+type Source struct {
+	Paths  []string // files and folders
+	Public string   // a named corpus
+	Sample bool     // the bundled one
+}
+
+// Dataset is the source as a rule set sees it.
+func (s Source) Dataset() scenario.Dataset {
+	switch {
+	case s.Public != "":
+		return scenario.Dataset{Kind: scenario.DatasetPublic, Name: s.Public}
+	case len(s.Paths) > 0:
+		return scenario.Dataset{Kind: scenario.DatasetLocal, Name: s.Paths[0]}
+	case s.Sample:
+		return scenario.Dataset{Kind: scenario.DatasetLocal, Name: "bundled sample"}
+	}
+	return scenario.Dataset{}
+}
+
+// UsageError is a setting that cannot be: exit code 2.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }

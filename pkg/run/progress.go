@@ -1,0 +1,93 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/org/agentx-action/pkg/load/replay"
+	"github.com/org/agentx-action/pkg/result/record"
+)
+
+// progress tells how a run gets on: a line every so often, or one line that is
+// redrawn where the output is a terminal.
+type progress struct {
+	w     io.Writer
+	every time.Duration
+	live  bool
+
+	now    replay.Phase
+	last   record.Stamp
+	before record.Sample
+	drawn  bool
+}
+
+func (p *progress) say(format string, args ...any) {
+	if p.w == nil {
+		return
+	}
+	p.wipe()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+// wipe takes a redrawn line off before something else is written.
+func (p *progress) wipe() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+var phaseNames = map[string]string{
+	"primers":   "warm-up: filling the prefix cache with every lane's history",
+	"pressure":  "warm-up: advancing every lane without delays",
+	"profiling": "measuring",
+}
+
+func (p *progress) phase(ph replay.Phase) {
+	if ph.End.Seen() {
+		return
+	}
+	p.now = ph
+	text := phaseNames[ph.Name]
+	if ph.Planned > 0 {
+		text += fmt.Sprintf(" for %v", ph.Planned)
+	}
+	p.say("%s", text)
+}
+
+func (p *progress) sample(s *record.Sample) {
+	every := p.every
+	if p.live {
+		every = 0
+	}
+	if p.w == nil || p.every == 0 || s.At.Add(0) < p.last.Add(every) {
+		return
+	}
+	line := fmt.Sprintf("%s  %d trees, %d in flight, %d done, %d errors", p.clock(s.At), s.LiveTrees, s.InFlight, s.Done, s.Errors)
+	if d, ok := s.At.Sub(p.before.At); ok && s.Phase == record.PhaseProfiling && d > 0 && p.before.Phase == s.Phase {
+		line += fmt.Sprintf(", %.0f in + %.0f out tokens/s",
+			float64(s.TokensIn-p.before.TokensIn)/d.Seconds(), float64(s.TokensOut-p.before.TokensOut)/d.Seconds())
+	}
+	if p.now.Planned > 0 {
+		if left := p.now.Start.Add(p.now.Planned) - s.At; left > 0 {
+			line += fmt.Sprintf(", %v left", time.Duration(left).Round(time.Second))
+		}
+	}
+	if s.LagMaxMs > 10 {
+		line += fmt.Sprintf(", client lag %.0f ms", s.LagMaxMs)
+	}
+	p.last, p.before = s.At, *s
+	if p.live {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+		p.drawn = true
+		return
+	}
+	fmt.Fprintln(p.w, line)
+}
+
+// clock is the time since the run began.
+func (p *progress) clock(at record.Stamp) string {
+	d := time.Duration(at).Round(time.Second)
+	return fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+}

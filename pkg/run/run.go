@@ -1,0 +1,280 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/org/agentx-action/pkg/load/calibrate"
+	"github.com/org/agentx-action/pkg/load/openai"
+	"github.com/org/agentx-action/pkg/load/replay"
+	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/record"
+	"github.com/org/agentx-action/pkg/workload/corpus"
+	"github.com/org/agentx-action/pkg/workload/prompt"
+)
+
+// Report is what a run left.
+type Report struct {
+	Dir      string
+	Document *result.Document // nil when nothing could be summed up
+}
+
+// session is one run on its way.
+type session struct {
+	Options
+	clock   record.Clock
+	runID   string
+	rules   scenario.Rules
+	applied scenario.Outcome
+	corpus  *corpus.Corpus
+	maker   *prompt.Maker
+	client  *openai.Client
+	served  *openai.Model // the model as the engine lists it; nil when it does not
+	probes  calibrate.Result
+	scraper *scraper
+	say     *progress
+	started time.Time
+}
+
+// Replay runs the agentic benchmark. Its error says why the run failed or did
+// not start; a Report without a Document then says what is on disk. Cancelling
+// ctx ends the run in order, which is no error.
+func Replay(ctx context.Context, o Options) (Report, error) {
+	s := &session{Options: o, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now()}
+	s.say = &progress{w: o.Progress, every: o.Stats, live: o.Live}
+	if err := s.prepare(); err != nil {
+		return Report{}, err
+	}
+	engine, err := s.connect(ctx)
+	defer engine.close()
+	if err != nil {
+		return Report{}, err
+	}
+	defer s.client.Close()
+	return s.measure(ctx)
+}
+
+// prepare settles everything that needs no engine.
+func (s *session) prepare() (err error) {
+	if s.rules, err = scenario.Lookup(s.Scenario); err != nil {
+		return &UsageError{err}
+	}
+	s.Settings.Dataset = s.Source.Dataset()
+	if s.applied, err = s.rules.Apply(&s.Settings, s.UnsafeOverride); err != nil {
+		return &UsageError{err}
+	}
+	for _, v := range s.applied.Violations {
+		s.say.say("overridden: %s", v)
+	}
+	if s.Settings.History != nil && *s.Settings.History != "recorded" {
+		return &UsageError{fmt.Errorf("--history %s: only recorded is built so far", *s.Settings.History)}
+	}
+	if s.corpus, err = s.Source.open(s.Corpus); err != nil {
+		return &UsageError{err}
+	}
+	for _, n := range s.corpus.Notes {
+		s.say.say("corpus: %s", n)
+	}
+	s.say.say("corpus: %s, %s", s.corpus.Name, s.corpus.Selection)
+	s.maker = prompt.NewMaker(*s.Settings.RandomSeed)
+	s.maker.Shape, s.maker.ISL = s.Shape, s.ISL
+	return nil
+}
+
+func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
+	switch {
+	case s.Public != "":
+		return corpus.Public(s.Public, o)
+	case len(s.Paths) > 0:
+		return corpus.Open(s.Paths, o)
+	case s.Sample:
+		return corpus.Sample(o)
+	}
+	return nil, errors.New("no traces: give --input-file or --public-dataset")
+}
+
+// connect starts the embedded engine where it is asked for, finds the model and
+// probes it.
+func (s *session) connect(ctx context.Context) (*embedded, error) {
+	var engine *embedded
+	if s.Sim != nil {
+		var err error
+		if engine, err = startEmbedded(*s.Sim); err != nil {
+			return nil, err
+		}
+		s.Client.URL = engine.url
+		s.say.say("engine: embedded simulator at %s", engine.url)
+	}
+	s.Client.Clock = s.clock
+	s.Client.IgnoreEOS = s.Settings.IgnoreEOS != nil && *s.Settings.IgnoreEOS
+	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
+	client, err := openai.New(s.Client)
+	if err != nil {
+		return engine, &UsageError{err}
+	}
+	s.client = client
+	if err := s.findModel(ctx); err != nil {
+		return engine, err
+	}
+	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
+	if s.probes, err = calibrate.Measure(ctx, client, s.Models[0], s.maker, marker); err != nil {
+		return engine, err
+	}
+	s.reportProbes()
+	s.maker.Overhead = s.probes.Overhead
+	s.scraper = newScraper(ctx, s)
+	return engine, nil
+}
+
+// findModel asks for the model list, and takes the only model when none is named.
+func (s *session) findModel(ctx context.Context) error {
+	models, err := s.client.Models(ctx)
+	if err != nil {
+		if len(s.Models) == 0 {
+			return fmt.Errorf("%w; or name the model with --model", err)
+		}
+		s.say.say("note: %v", err)
+		return nil
+	}
+	if len(s.Models) == 0 {
+		s.Models = []string{models[0].ID}
+	}
+	for _, m := range models {
+		if m.ID == s.Models[0] {
+			s.served = &m
+			return nil
+		}
+	}
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	return fmt.Errorf("the engine at %s does not serve the model %q; it serves %q: give one of them with --model", s.Client.URL, s.Models[0], names)
+}
+
+func (s *session) reportProbes() {
+	p := s.probes
+	if !p.Known {
+		s.say.say("note: the engine reports no usage, so prompt lengths cannot be checked against its own count")
+		return
+	}
+	s.say.say("engine: chat template adds %d tokens and %d a message; a word is a token (drift %d in 512)",
+		p.Overhead.Prompt, p.Overhead.User, p.DriftTokens)
+	for _, r := range p.Refused {
+		s.say.say("note: the chat template refuses %s; see --message-shape", r)
+	}
+}
+
+// measure replays, and writes what was seen.
+func (s *session) measure(ctx context.Context) (Report, error) {
+	report := Report{Dir: s.Dir}
+	if err := clean(s.Dir); err != nil {
+		return report, err
+	}
+	k, err := newSink(s.Dir, s.say, s.scraper)
+	if err != nil {
+		return report, err
+	}
+	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{s.client}, k, s.clock)
+	s.say.wipe()
+	s.scraper.stop()
+	if err := k.close(); err != nil {
+		runErr = errors.Join(runErr, fmt.Errorf("the artifacts could not be written whole: %w", err))
+	}
+	if runErr == nil {
+		runErr = judge(&out, k)
+	}
+	facts := s.facts(&out, runErr)
+	if err := result.WriteFacts(s.Dir, facts); err != nil {
+		return report, errors.Join(runErr, err)
+	}
+	doc, err := result.Finish(s.Dir)
+	report.Document = doc
+	return report, errors.Join(runErr, err)
+}
+
+// judge finds a run that ended in order and yet measured nothing.
+func judge(out *replay.Outcome, k *sink) error {
+	switch {
+	case out.Aborted != nil:
+		return out.Aborted
+	case out.Cancelled:
+		return nil
+	case k.ok == 0 && k.failed > 0:
+		return fmt.Errorf("every one of %d requests failed; see error_summary in %s and the engine's log", k.failed, result.FileAIPerf)
+	case k.ok == 0:
+		return fmt.Errorf("no request finished in the measured phase; give --benchmark-duration more, or look at the engine")
+	}
+	return nil
+}
+
+// clean takes an earlier run's files out of the folder, the manifest first, so
+// that no reader ever sees a mixture.
+func clean(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("the artifact folder cannot be made: %w", err)
+	}
+	for _, name := range []string{
+		result.FileManifest, result.FileResult, result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples,
+		result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries,
+	} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("an earlier run's file cannot be removed: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *session) replayConfig() replay.Config {
+	set := &s.Settings
+	c := replay.Config{
+		Concurrency: set.Concurrency[0], Seed: *set.RandomSeed, RunID: s.runID,
+		Models: s.Models, MaxOSL: s.MaxOSL, Marker: s.Marker, Sampling: s.Sampling,
+		StartMinRatio: or(set.TrajectoryStartMinRatio, 0), StartMaxRatio: or(set.TrajectoryStartMaxRatio, 0), Burst: s.Burst,
+		WarmupPerLane: or(set.WarmupRequestsPerLane, 0), WarmupDuration: span(set.AgenticCacheWarmupDurationS),
+		WarmupGrace: span(set.WarmupGracePeriodS),
+		Duration:    span(set.BenchmarkDurationS), Grace: grace(set.BenchmarkGracePeriodS),
+		SystemIdleCap: span(set.SystemIdleGapCapS), TreeIdleCap: span(set.TraceIdleGapCapS),
+		Delays: s.Delays, DelayCap: span(set.InterTurnDelayCapS),
+		FailedThreshold: or(set.FailedRequestThreshold, -1),
+	}
+	if set.LanePlan != nil {
+		c.LanePlan = replay.LanePlan(*set.LanePlan)
+	}
+	if set.IgnoreTraceDelays != nil && *set.IgnoreTraceDelays {
+		c.Delays = replay.DelaysNone
+	}
+	return c
+}
+
+func or[T any](p *T, other T) T {
+	if p == nil {
+		return other
+	}
+	return *p
+}
+
+// span is a setting in seconds as a duration; absent and infinite mean none.
+func span(s *float64) time.Duration {
+	if s == nil || *s > forever.Seconds() {
+		return 0
+	}
+	return time.Duration(*s * 1e9)
+}
+
+// grace is like span, but an infinite grace period is a very long one.
+func grace(s *float64) time.Duration {
+	if s != nil && *s > forever.Seconds() {
+		return forever
+	}
+	return span(s)
+}
+
+const forever = 365 * 24 * time.Hour

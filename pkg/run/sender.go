@@ -1,0 +1,20 @@
+package run
+
+import (
+	"context"
+
+	"github.com/org/agentx-action/pkg/load/openai"
+	"github.com/org/agentx-action/pkg/load/replay"
+	"github.com/org/agentx-action/pkg/result/record"
+)
+
+// sender sends a replay's requests through the client.
+type sender struct{ *openai.Client }
+
+func (s sender) Send(ctx context.Context, a *record.Asked, m replay.Messages) record.Seen {
+	return s.Do(ctx, openai.Call{
+		Content: m, Model: a.Model, MaxTokens: a.MaxTokens,
+		RequestID: a.RequestID, CorrelationID: a.CorrelationID,
+		ParentCorrelationID: a.ParentCorrelationID, RootCorrelationID: a.RootCorrelationID,
+	})
+}
