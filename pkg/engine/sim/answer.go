@@ -110,13 +110,13 @@ func (e *exchange) wholeAnswer() *refusal {
 	e.served.Status = http.StatusOK
 	e.w.Header().Set("Content-Type", "application/json")
 	e.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	switch half := len(text) / 2; {
-	case e.struck("drop_rate", f.DropRate), e.struck("truncate_rate", f.TruncateRate):
-		e.w.Write(text[:half])
-		panic(http.ErrAbortHandler) // net/http flushes what was written, then cuts
-	case e.struck("hang_stream_rate", f.HangStreamRate):
-		e.w.Write(text[:half])
+	dropped := e.struck("drop_rate", f.DropRate) || e.struck("truncate_rate", f.TruncateRate)
+	if dropped || e.struck("hang_stream_rate", f.HangStreamRate) {
+		e.w.Write(text[:len(text)/2])
 		http.NewResponseController(e.w).Flush()
+		if dropped {
+			panic(http.ErrAbortHandler)
+		}
 		e.hang()
 	}
 	e.tell()

@@ -7,7 +7,7 @@ func (c Config) Describe() string {
 	c = c.withDefaults()
 	pool := "KV pool      unlimited"
 	if c.Cache.GPUBlocks > 0 {
-		pool = fmt.Sprintf("KV pool      %d blocks of %d tokens (%d tokens)", c.Cache.GPUBlocks, c.Cache.BlockSize, c.Cache.GPUBlocks*c.Cache.BlockSize)
+		pool = fmt.Sprintf("KV pool      %d blocks of %d tokens (%d tokens); when full, the last admitted is preempted and computed again", c.Cache.GPUBlocks, c.Cache.BlockSize, c.Cache.GPUBlocks*c.Cache.BlockSize)
 	}
 	caching := "LRU prefix cache by chained block hashes; the last prompt token is always computed"
 	if c.Cache.NoPrefixCaching {
@@ -18,7 +18,7 @@ batching     continuous: up to %d sequences and %d tokens a step, prompts in chu
 step time    %g ms + what its sequences need, times the slowdowns (prefill ×%g, decode ×%g)
 prefill      %g µs a token + %g ns for every pair of tokens that attend
 decode       %g µs a sequence + %g ns for every KV token read
-%s; when it is full, the last admitted is preempted and computed again
+%s
 cache        %s
 lower tiers  host %g GB at %g GB/s, disk %g GB at %g GB/s; evicted blocks go down, hits are loaded
 noise        log-normal, σ = %g a run and %g a step, seed %d; 0 makes the times exact

@@ -62,7 +62,7 @@ type bench struct {
 }
 
 // inBubble runs a test against a server in virtual time.
-func inBubble(t *testing.T, cfg Config, test func(b *bench)) {
+func inBubble(t *testing.T, cfg Config, test func(t *testing.T, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, err := New(cfg)
@@ -89,7 +89,7 @@ func inBubble(t *testing.T, cfg Config, test func(b *bench)) {
 			}
 			server.Close()
 		}()
-		test(b)
+		test(t, b)
 	})
 }
 
@@ -252,7 +252,7 @@ func quiet() Config {
 }
 
 func TestStreamTimesAreExact(t *testing.T) {
-	inBubble(t, quiet(), func(b *bench) {
+	inBubble(t, quiet(), func(t *testing.T, b *bench) {
 		sent, events := b.stream(chatBody(92, 4, ""))
 		// 92 words + 5 + 3 = 100 tokens: the first comes after 10 + 100 ms.
 		want := []time.Duration{110, 120, 130, 140, 140, 140}
@@ -291,4 +291,11 @@ func TestStreamTimesAreExact(t *testing.T) {
 			t.Errorf("served %+v %+v", served, d)
 		}
 	})
+}
+
+func mustUnmarshal(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
 }
