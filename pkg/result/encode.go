@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,10 +23,10 @@ func encode(v any) ([]byte, error) {
 func (d *Document) Encode() ([]byte, error) {
 	text, err := encode(d)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FileResult, err)
+		return nil, err
 	}
 	if err := Validate(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", FileResult, err)
+		return nil, err
 	}
 	return text, nil
 }
