@@ -29,8 +29,8 @@ const (
 // Asked is a request as planned, before anything was sent.
 type Asked struct {
 	Num   int   `json:"num"` // order of issue in the run, from 0
-	Phase Phase `json:"phase"`
-	Kind  Kind  `json:"kind"`
+	Phase Phase `json:"phase" jsonschema:"enum=warmup,enum=profiling"`
+	Kind  Kind  `json:"kind" jsonschema:"enum=primer,enum=pressure,enum=turn,enum=fixed"`
 
 	TraceID  string `json:"trace_id,omitzero"`
 	Lane     int    `json:"lane"`
@@ -85,7 +85,7 @@ const (
 
 // Seen is what happened to one request.
 type Seen struct {
-	Outcome Outcome `json:"outcome"`
+	Outcome Outcome `json:"outcome" jsonschema:"enum=ok,enum=error,enum=overflow,enum=censored"`
 	Status  int     `json:"status,omitzero"` // HTTP status, 0 when none arrived
 	Error   *Error  `json:"error,omitzero"`
 

@@ -1,0 +1,339 @@
+package result
+
+import (
+	"time"
+
+	"github.com/org/agentx-action/pkg/result/record"
+	"github.com/org/agentx-action/pkg/result/summary"
+)
+
+// KindFacts and FactsSchemaVersion mark run.json.
+const (
+	KindFacts          = "agentx.run"
+	FactsSchemaVersion = "1.0"
+)
+
+// MeasurementVersion is raised only when the same engine could get another
+// figure from this program: a change in what is sent, when, or how it is
+// counted. It is not the release number (decisions.md 29).
+const MeasurementVersion = 1
+
+// Mode says which benchmark a run is.
+type Mode string
+
+// The benchmarks.
+const (
+	ModeAgentic Mode = "agentic" // recorded sessions
+	ModeFixed   Mode = "fixed"   // the fixed-sequence-length baseline
+)
+
+// Facts is everything about a run that its records don't say. The program
+// writes it as run.json. A pointer, empty string or empty list that is absent
+// means unknown or not asked, never 0.
+type Facts struct {
+	Kind          string `json:"kind" jsonschema:"const=agentx.run"`
+	SchemaVersion string `json:"schema_version"`
+	// Version of the measuring method; raised when a figure could change.
+	MeasurementVersion int     `json:"measurement_version" jsonschema:"minimum=1"`
+	Program            Program `json:"program"`
+	// Unique to the run; also what cache-bust markers are made of.
+	RunID string `json:"run_id" jsonschema:"minLength=1"`
+	Mode  Mode   `json:"mode" jsonschema:"enum=agentic,enum=fixed"`
+	// Wall time of the stamp 0 of every record, with its zone.
+	OriginAt time.Time `json:"origin_at"`
+	// Wall time of the start and end of the run, with their zone.
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"`
+	// Command line, secrets removed.
+	Command []string `json:"command,omitzero"`
+
+	Scenario Scenario `json:"scenario"`
+	Settings Settings `json:"settings"`
+	// Further key/value pairs of the identity, e.g. the environment variables
+	// declared relevant, as env.NAME.
+	ExtraIdentity map[string]string `json:"extra_identity,omitzero"`
+	Corpus        *Corpus           `json:"corpus,omitzero"`
+	// In their order; stamps as in the records.
+	Phases      []Phase      `json:"phases"`
+	Client      ClientFacts  `json:"client"`
+	Engine      EngineFacts  `json:"engine"`
+	GPUs        *GPUs        `json:"gpus,omitzero"`
+	Calibration *Calibration `json:"calibration,omitzero"`
+	Outcome     Outcome      `json:"outcome"`
+}
+
+// Program is the program that measured.
+type Program struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Commit it was built from.
+	Commit string `json:"commit,omitzero"`
+	// Go version, operating system and architecture of the build.
+	Go   string `json:"go,omitzero"`
+	OS   string `json:"os,omitzero"`
+	Arch string `json:"arch,omitzero"`
+}
+
+// Scenario is the rule set a run was asked to follow.
+type Scenario struct {
+	// Empty for a run without a rule set.
+	Name string `json:"name,omitzero"`
+	// Ours; raised when a rule changes.
+	Version string `json:"version,omitzero"`
+	// The run was allowed to break rules.
+	UnsafeOverride bool `json:"unsafe_override,omitzero"`
+	// Rules broken under it.
+	Overridden []Violation `json:"overridden,omitzero"`
+	// Start window that the rule set means, as fractions of a trace's time.
+	StartMinRatio *float64 `json:"start_min_ratio,omitzero"`
+	StartMaxRatio *float64 `json:"start_max_ratio,omitzero"`
+	// Share of the phase that measurements must reach, e.g. 0.95.
+	CoverageRequired *float64 `json:"coverage_required,omitzero"`
+	// Share of context overflows allowed; absent means 0.01.
+	OverflowLimit *float64 `json:"overflow_limit,omitzero"`
+	// The rule set itself leaves traces out, so dropped ones are no fault.
+	DropsAllowed bool `json:"drops_allowed,omitzero"`
+}
+
+// Violation is one broken rule.
+type Violation struct {
+	// Setting that broke it, as its flag is called.
+	Setting string `json:"setting"`
+	// What was asked, what the rule says.
+	Got  string `json:"got,omitzero"`
+	Want string `json:"want,omitzero"`
+	Text string `json:"text,omitzero"`
+}
+
+// Settings is the configuration in effect.
+type Settings struct {
+	// Lanes (agentic) or requests at once (fixed).
+	Concurrency int `json:"concurrency,omitzero" jsonschema:"minimum=0"`
+	// Duration asked of the profiling phase and its grace period, in seconds.
+	DurationS *float64 `json:"duration_s,omitzero" jsonschema:"minimum=0,maximum=31536000"`
+	GraceS    *float64 `json:"grace_s,omitzero" jsonschema:"minimum=0"`
+	Seed      *int64   `json:"seed,omitzero"`
+	// Where in a trace's time a lane's first tree is entered, as fractions.
+	StartMinRatio *float64 `json:"start_min_ratio,omitzero"`
+	StartMaxRatio *float64 `json:"start_max_ratio,omitzero"`
+	// Idle caps of the whole client and of one tree, in seconds.
+	SystemIdleCapS *float64 `json:"system_idle_cap_s,omitzero"`
+	TreeIdleCapS   *float64 `json:"tree_idle_cap_s,omitzero"`
+	// Warm-up requests a lane, or seconds of warm-up.
+	WarmupRequestsPerLane *int     `json:"warmup_requests_per_lane,omitzero"`
+	WarmupDurationS       *float64 `json:"warmup_duration_s,omitzero"`
+	// Error rate at which the run stops itself, 0..1.
+	FailedRequestThreshold *float64 `json:"failed_request_threshold,omitzero"`
+	// sequential, shuffle or random; lane plan: shared or seeded.
+	Sampling string `json:"sampling,omitzero"`
+	LanePlan string `json:"lane_plan,omitzero"`
+	// recorded or live assistant text.
+	History string `json:"history,omitzero"`
+	// content or wire: whose count of prompt tokens is exact.
+	ISLMode string `json:"isl_mode,omitzero"`
+	// roles, merged or single-user.
+	MessageShape string `json:"message_shape,omitzero"`
+	// Form of the cache-bust marker.
+	Marker string `json:"marker,omitzero"`
+	// Whose count of prompt tokens is the input length: server or client.
+	Counting record.Counting `json:"counting,omitzero" jsonschema:"enum=server,enum=client"`
+	// Model name in requests.
+	Model string `json:"model,omitzero"`
+	// Merged into every request body.
+	ExtraInputs map[string]string `json:"extra_inputs,omitzero"`
+	// Input and output lengths of the fixed-length baseline, in tokens.
+	FixedISL *int `json:"fixed_isl,omitzero"`
+	FixedOSL *int `json:"fixed_osl,omitzero"`
+	// Goodput conditions and length of time slices in seconds (default 60).
+	SLOs   []summary.SLO `json:"slos,omitzero"`
+	SliceS *float64      `json:"slice_s,omitzero" jsonschema:"exclusiveMinimum=0"`
+	// Anything else worth showing.
+	Other map[string]string `json:"other,omitzero"`
+}
+
+// Corpus is the set of traces.
+type Corpus struct {
+	// Name, or the folder it came from.
+	Name string `json:"name"`
+	// public_dataset, hf or folder; loader and Hugging Face names as in AIPerf.
+	SourceType    string `json:"source_type,omitzero"`
+	Loader        string `json:"loader,omitzero"`
+	HFDatasetName string `json:"hf_dataset_name,omitzero"`
+	HFSplit       string `json:"hf_split,omitzero"`
+	Revision      string `json:"revision,omitzero"`
+	// SHA-256 over the traces as kept, in their order.
+	Digest string `json:"digest"`
+	// Filters in effect, e.g. max_context_length: 131072.
+	Filters map[string]string `json:"filters,omitzero"`
+	// Traces read, kept, and dropped by reason.
+	Traces  int            `json:"traces"`
+	Kept    int            `json:"kept"`
+	Dropped map[string]int `json:"dropped,omitzero"`
+	// Requests in the traces kept.
+	Requests int `json:"requests,omitzero"`
+	// Largest prompt plus output, in tokens.
+	PeakTokens int64 `json:"peak_tokens,omitzero"`
+}
+
+// DroppedTotal is the number of traces left out.
+func (c *Corpus) DroppedTotal() int {
+	n := 0
+	for _, d := range c.Dropped {
+		n += d
+	}
+	return n
+}
+
+// Phase is one part of the run.
+type Phase struct {
+	Name record.Phase `json:"name" jsonschema:"enum=warmup,enum=profiling"`
+	// Nanoseconds since the origin; end includes the grace period.
+	Start record.Stamp `json:"start_ns"`
+	End   record.Stamp `json:"end_ns,omitzero"`
+	// duration, drained, cancelled, …
+	EndedBy string `json:"ended_by,omitzero"`
+}
+
+// ClientFacts is the machine that made the load.
+type ClientFacts struct {
+	Host string `json:"host,omitzero"`
+	// Cores the client may use.
+	Cores       *float64 `json:"cores,omitzero"`
+	CPUModel    string   `json:"cpu_model,omitzero"`
+	MemoryBytes *int64   `json:"memory_bytes,omitzero"`
+	// Open files it may have.
+	FileLimit *int64 `json:"file_limit,omitzero"`
+	// Warm-up idle jumps and time removed are the trees'; these are the whole
+	// client's: how often the system cap fired, and what it removed, in seconds.
+	IdleJumps   *int     `json:"idle_jumps,omitzero"`
+	IdleRemoved *float64 `json:"idle_removed_s,omitzero"`
+}
+
+// EngineFacts is the engine as found and what it counted.
+type EngineFacts struct {
+	// Without credentials.
+	URL string `json:"url,omitzero"`
+	// vllm, sglang, sim, …
+	Name    string `json:"name,omitzero"`
+	Version string `json:"version,omitzero"`
+	Model   string `json:"model,omitzero"`
+	// Image with digest, command line (secrets removed).
+	Image string   `json:"image,omitzero"`
+	Args  []string `json:"args,omitzero"`
+	// Context, in tokens.
+	MaxModelLen *int64 `json:"max_model_len,omitzero"`
+	// Tokens that its KV cache holds.
+	KVCacheTokens *int64 `json:"kv_cache_tokens,omitzero"`
+	PrefixCaching *bool  `json:"prefix_caching,omitzero"`
+	// Replicas behind the URL, and the header by which sessions are routed.
+	Replicas       *int   `json:"replicas,omitzero"`
+	SessionRouting string `json:"session_routing,omitzero"`
+	// Its metrics were asked for.
+	MetricsExpected bool       `json:"metrics_expected,omitzero"`
+	ColdStart       *ColdStart `json:"cold_start,omitzero"`
+	// Increases of the engine's counters over the phases, and over the whole run
+	// (from before the first request to after the last).
+	Warmup    *Counters `json:"warmup,omitzero"`
+	Profiling *Counters `json:"profiling,omitzero"`
+	Whole     *Counters `json:"whole,omitzero"`
+}
+
+// ColdStart is what the engine's counters said before the run.
+type ColdStart struct {
+	// Prompt tokens it had processed since it was started.
+	PromptTokensBefore *float64 `json:"prompt_tokens_before,omitzero"`
+	// How many of them were our probes'.
+	OwnPromptTokens float64 `json:"own_prompt_tokens,omitzero"`
+	// Its cache was reset after them.
+	Reset bool `json:"reset,omitzero"`
+}
+
+// Counters are increases of the engine's own counters over a window, summed
+// over its logical engines, and gauges over the same window. Absent: not
+// exposed.
+type Counters struct {
+	PromptTokens     *float64 `json:"prompt_tokens,omitzero"`
+	GenerationTokens *float64 `json:"generation_tokens,omitzero"`
+	Requests         *float64 `json:"requests,omitzero"`
+	Preemptions      *float64 `json:"preemptions,omitzero"`
+	// Tokens looked up in and found in the prefix cache on the GPU.
+	PrefixCacheQueries *float64 `json:"prefix_cache_queries,omitzero"`
+	PrefixCacheHits    *float64 `json:"prefix_cache_hits,omitzero"`
+	// The same for the tiers below (host memory, disk, a KV store).
+	ExternalCacheQueries *float64 `json:"external_cache_queries,omitzero"`
+	ExternalCacheHits    *float64 `json:"external_cache_hits,omitzero"`
+	// Prompt tokens by where they came from, by the engine's own names.
+	PromptTokensBySource map[string]float64 `json:"prompt_tokens_by_source,omitzero"`
+	// KV cache in use, 0..1: mean over time and peak.
+	KVUsageMean *float64 `json:"kv_usage_mean,omitzero"`
+	KVUsageMax  *float64 `json:"kv_usage_max,omitzero"`
+	// Requests running and waiting in the engine: mean over time and peak.
+	RunningMean *float64 `json:"running_mean,omitzero"`
+	RunningMax  *float64 `json:"running_max,omitzero"`
+	WaitingMean *float64 `json:"waiting_mean,omitzero"`
+	WaitingMax  *float64 `json:"waiting_max,omitzero"`
+}
+
+// GPUs are the devices of the engine.
+type GPUs struct {
+	Model string `json:"model,omitzero"`
+	// All of them, prefill and decode.
+	Count       int    `json:"count" jsonschema:"minimum=0"`
+	Driver      string `json:"driver,omitzero"`
+	MemoryBytes *int64 `json:"memory_bytes,omitzero"`
+	// Processes on them that are not the engine's.
+	ForeignUsers []string `json:"foreign_users,omitzero"`
+}
+
+// Calibration is what the probes at the start measured, in tokens.
+type Calibration struct {
+	// tokenizer.json, tokenize or probes.
+	Source string `json:"source,omitzero"`
+	// What the chat template adds to a request, and to each message.
+	TemplateConstant   *float64 `json:"template_constant,omitzero"`
+	TemplatePerMessage *float64 `json:"template_per_message,omitzero"`
+	MarkerTokens       *int     `json:"marker_tokens,omitzero"`
+	// Largest difference between probe and expectation.
+	ProbeDrift *float64 `json:"probe_drift,omitzero"`
+}
+
+// Outcome is how the run ended.
+type Outcome struct {
+	// Ended before its time.
+	Cancelled bool `json:"cancelled,omitzero"`
+	// user, failed_request_threshold, warmup_failed, …
+	CancelledBy string `json:"cancelled_by,omitzero"`
+	// What went wrong, when the run failed.
+	Error string `json:"error,omitzero"`
+}
+
+// profiling finds the profiling phase.
+func (f *Facts) profiling() (Phase, bool) {
+	for _, p := range f.Phases {
+		if p.Name == record.PhaseProfiling {
+			return p, true
+		}
+	}
+	return Phase{}, false
+}
+
+// options gives what the summary needs.
+func (f *Facts) options() summary.Options {
+	o := summary.Options{Counting: f.Settings.Counting, SLOs: f.Settings.SLOs}
+	if p, ok := f.profiling(); ok {
+		o.ProfilingStart, o.ProfilingEnd = p.Start, p.End
+	}
+	if f.Settings.DurationS != nil {
+		o.DurationS = *f.Settings.DurationS
+	}
+	if f.Settings.SliceS != nil {
+		o.SliceS = *f.Settings.SliceS
+	}
+	if f.GPUs != nil {
+		o.GPUs = f.GPUs.Count
+	}
+	if c := f.Calibration; c != nil {
+		o.TemplateConstant, o.TemplatePerMessage = c.TemplateConstant, c.TemplatePerMessage
+	}
+	return o
+}

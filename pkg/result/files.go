@@ -1,0 +1,96 @@
+package result
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Files of a run's folder that this package reads or writes.
+const (
+	FileFacts         = "run.json"
+	FileRecords       = "records.jsonl"
+	FileTrees         = "trees.jsonl"
+	FileSamples       = "samples.jsonl"
+	FileResult        = "result.json"
+	FileAIPerfRecords = "profile_export.jsonl"
+	FileAIPerf        = "profile_export_aiperf.json"
+	FileAIPerfCSV     = "profile_export_aiperf.csv"
+	FileManifest      = "manifest.json"
+)
+
+// maxDocument bounds a JSON document that is read whole, in bytes.
+const maxDocument = 64 << 20
+
+// readDocument reads a whole file of bounded size.
+func readDocument(root *os.Root, name string) ([]byte, error) {
+	f, err := openPlain(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(text) > maxDocument {
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, maxDocument)
+	}
+	return text, nil
+}
+
+// openPlain opens a file that is neither a folder nor anything that could
+// block, like a pipe.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a plain file", name)
+	}
+	return root.Open(name)
+}
+
+// writeAtomic writes a file under a temporary name and renames it when write
+// has succeeded and the bytes are on disk, so that nobody sees half of it.
+func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err error) {
+	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:8]+".tmp")
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+			f.Close()
+			_ = root.Remove(temp)
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return root.Rename(temp, name)
+}
+
+func writeBytes(root *os.Root, name string, text []byte) error {
+	return writeAtomic(root, name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func exists(root *os.Root, name string) bool {
+	_, err := root.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,183 @@
+package result
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// KindManifest and ManifestSchemaVersion mark manifest.json.
+const (
+	KindManifest          = "agentx.manifest"
+	ManifestSchemaVersion = "1.0"
+)
+
+// maxFiles bounds a folder.
+const maxFiles = 100_000
+
+// Manifest lists every file of a folder. It is written last: a folder without
+// it is not finished.
+type Manifest struct {
+	Kind          string `json:"kind" jsonschema:"const=agentx.manifest"`
+	SchemaVersion string `json:"schema_version"`
+	RunID         string `json:"run_id"`
+	// Sorted by path; manifest.json itself is not among them.
+	Files []File `json:"files"`
+}
+
+// WriteManifest hashes every file below dir and writes manifest.json. It
+// refuses anything that is no plain file or folder.
+func WriteManifest(dir, runID string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	m := Manifest{Kind: KindManifest, SchemaVersion: ManifestSchemaVersion, RunID: runID, Files: []File{}}
+	names, err := list(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		f, err := hashFile(root, name)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, f)
+	}
+	text, err := encode(&m)
+	if err != nil {
+		return err
+	}
+	return writeBytes(root, FileManifest, text)
+}
+
+// Verify holds the folder against its manifest: every file listed is there with
+// its size and hash, and no other file is. All faults are in the error, joined.
+func Verify(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, err = verify(root)
+	return err
+}
+
+func verify(root *os.Root) (*Manifest, error) {
+	text, err := readDocument(root, FileManifest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FileManifest, err)
+	}
+	var faults []error
+	listed := map[string]bool{}
+	for _, want := range m.Files {
+		listed[want.Path] = true
+		got, err := hashFile(root, want.Path)
+		switch {
+		case err != nil:
+			faults = append(faults, err)
+		case got != want:
+			faults = append(faults, fmt.Errorf("%s: differs from the manifest (%d bytes, sha256 %s; now %d, %s)", want.Path, want.Size, want.SHA256, got.Size, got.SHA256))
+		}
+	}
+	names, err := list(root)
+	if err != nil {
+		return m, errors.Join(append(faults, err)...)
+	}
+	for _, name := range names {
+		if !listed[name] {
+			faults = append(faults, fmt.Errorf("%s: not in the manifest", name))
+		}
+	}
+	return m, errors.Join(faults...)
+}
+
+// decodeManifest refuses paths that don't name a file inside the folder.
+func decodeManifest(text []byte) (*Manifest, error) {
+	if err := validateManifest(text); err != nil {
+		return nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	if len(m.Files) > maxFiles {
+		return nil, fmt.Errorf("lists %d files, at most %d are allowed", len(m.Files), maxFiles)
+	}
+	seen := map[string]bool{}
+	for i, f := range m.Files {
+		if !fs.ValidPath(f.Path) || f.Path == "." || f.Path == FileManifest || strings.ContainsAny(f.Path, "\\:\x00") {
+			return nil, fmt.Errorf("/files/%d/path: %q is no path inside the folder", i, f.Path)
+		}
+		if seen[f.Path] {
+			return nil, fmt.Errorf("/files/%d/path: %q is listed twice", i, f.Path)
+		}
+		seen[f.Path] = true
+	}
+	return m, nil
+}
+
+// list gives every file below the root but the manifest, sorted.
+func list(root *os.Root) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() || name == FileManifest:
+			return nil
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s: not a plain file", name)
+		case len(names) >= maxFiles:
+			return fmt.Errorf("more than %d files", maxFiles)
+		}
+		names = append(names, name)
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+func hashFile(root *os.Root, name string) (File, error) {
+	f, err := openPlain(root, name)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	h := newHashWriter()
+	if _, err := io.Copy(&h, f); err != nil {
+		return File{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return h.file(name), nil
+}
+
+// hashWriter hashes and counts.
+type hashWriter struct {
+	hash hash.Hash
+	n    int64
+}
+
+func newHashWriter() hashWriter { return hashWriter{hash: sha256.New()} }
+
+func (h *hashWriter) Write(p []byte) (int, error) {
+	h.n += int64(len(p))
+	return h.hash.Write(p)
+}
+
+func (h *hashWriter) file(name string) File {
+	return File{name, h.n, hex.EncodeToString(h.hash.Sum(nil))}
+}

@@ -1,0 +1,131 @@
+package result
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/org/agentx-action/schemas"
+)
+
+// Validate holds the text of a result.json against schemas/result.schema.json.
+// The error names every failing place by its JSON pointer.
+func Validate(doc []byte) error { return validate("result.schema.json", doc) }
+
+// ValidateFacts holds the text of a run.json against schemas/run.schema.json.
+func ValidateFacts(doc []byte) error { return validate("run.schema.json", doc) }
+
+func validateManifest(doc []byte) error { return validate("manifest.schema.json", doc) }
+
+// SchemaError lists the places where a document breaks its schema.
+type SchemaError struct {
+	Schema string
+	Faults []SchemaFault
+}
+
+// SchemaFault is one place.
+type SchemaFault struct {
+	Pointer string // JSON pointer; empty for the whole document
+	Text    string
+}
+
+// maxFaults bounds the list in an error's text.
+const maxFaults = 20
+
+func (e *SchemaError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "breaks %s:", e.Schema)
+	for i, f := range e.Faults {
+		if i == maxFaults {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Faults)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", cmpOr(f.Pointer, "/"), f.Text)
+	}
+	return b.String()
+}
+
+func cmpOr(s, empty string) string {
+	if s == "" {
+		return empty
+	}
+	return s
+}
+
+var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	out := map[string]*jsonschema.Schema{}
+	names := schemas.Names()
+	for _, name := range names {
+		text, err := schemas.FS.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := c.AddResource(name, doc); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, name := range names {
+		s, err := c.Compile(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[name] = s
+	}
+	return out, nil
+})
+
+func validate(name string, doc []byte) error {
+	if len(doc) > maxDocument {
+		return fmt.Errorf("larger than %d bytes", maxDocument)
+	}
+	all, err := compiled()
+	if err != nil {
+		return err
+	}
+	schema, ok := all[name]
+	if !ok {
+		return fmt.Errorf("no schema is called %s", name)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	err = schema.Validate(v)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	e := &SchemaError{Schema: name}
+	collect(invalid, e)
+	slices.SortStableFunc(e.Faults, func(a, b SchemaFault) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return e
+}
+
+// collect walks to the causes that have no further cause.
+func collect(v *jsonschema.ValidationError, into *SchemaError) {
+	for _, c := range v.Causes {
+		collect(c, into)
+	}
+	if len(v.Causes) > 0 {
+		return
+	}
+	var pointer strings.Builder
+	for _, token := range v.InstanceLocation {
+		pointer.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+	}
+	text := v.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	into.Faults = append(into.Faults, SchemaFault{pointer.String(), text})
+}
