@@ -75,8 +75,9 @@ func (d *Reader) Next() (*Trace, error) {
 	if d.lost {
 		return nil, io.EOF
 	}
+	start := d.dec.InputOffset()
 	t, err := d.next()
-	if err != nil && d.drain(0) != nil {
+	if err != nil && (d.drain(0) != nil || d.dec.InputOffset() == start) {
 		d.lost = true
 	}
 	return t, err
@@ -86,7 +87,6 @@ func (d *Reader) next() (*Trace, error) {
 	switch d.dec.PeekKind() {
 	case '{':
 	case 0:
-		d.lost = true
 		_, err := d.dec.ReadToken()
 		if err == io.EOF {
 			return nil, io.EOF
