@@ -110,11 +110,14 @@ func (a *attempt) report(h *record.HTTP, body *requestBody) {
 	if !a.answered {
 		wrote = a.wroteAt(body)
 	}
+	if wrote >= a.got && a.firstRead.Seen() {
+		// The writer's stamp comes after its system call: a quick answer can be
+		// read before that goroutine runs again.
+		wrote = min(wrote, a.firstRead)
+		h.WaitNs = ns(a.firstRead - wrote)
+	}
 	if wrote >= a.got {
 		h.SendNs = ns(wrote - a.got)
-		if a.firstRead >= wrote {
-			h.WaitNs = ns(a.firstRead - wrote)
-		}
 	}
 	if a.firstRead.Seen() {
 		h.ReceiveNs = ns(a.lastRead - a.firstRead)
