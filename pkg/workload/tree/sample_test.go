@@ -159,27 +159,3 @@ func checkPlayable(t *testing.T, tree *Tree) {
 		t.Errorf("%s: the play stops after %d of %d turns", tree.Trace.ID, len(over), tree.Turns)
 	}
 }
-
-func BenchmarkNew(b *testing.B) {
-	var traces []*trace.Trace
-	var requests int
-	for _, path := range samplePaths(b) {
-		tr, err := trace.ReadFile(path, trace.BasisAuto)
-		if err != nil {
-			b.Fatal(err)
-		}
-		traces = append(traces, tr)
-		for range tr.All {
-			requests++
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, tr := range traces {
-			if _, err := New(tr); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(float64(requests), "requests/op")
-}
