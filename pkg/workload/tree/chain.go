@@ -20,6 +20,7 @@ type item struct {
 type chain struct {
 	items  []item
 	last   int // item that is the last with block ids, or -1
+	near   int // blocks that it shares with the request placed last
 	depth  int // blocks shared with the request it forked from
 	parent int // chain it forked from, or -1
 	source int // list index of the request it forked from
@@ -36,7 +37,7 @@ func (c *chain) tail() *item {
 
 func (c *chain) add(it item) {
 	if it.path.Len > 0 {
-		c.last = len(c.items)
+		c.last, c.near = len(c.items), int(it.path.Len)
 	}
 	c.items = append(c.items, it)
 }
@@ -63,6 +64,7 @@ type detector struct {
 	blocks *trace.Blocks
 	epsS   float64 // the trace's time resolution (decisions.md 6)
 	chains []*chain
+	placed trace.Path    // last
 	forks  map[int][]int // list index of a fork's source → chains
 	left   *int          // comparisons
 }
@@ -152,26 +154,40 @@ func (d *detector) place(it item) bool {
 	switch {
 	case len(d.chains) == 0:
 		d.start(&chain{last: -1, parent: -1}, it)
+		d.placed = it.path
 		return true
-	case it.path.Len == 0 || d.chains[0].tail() == nil:
+	case it.path.Len == 0:
 		d.chains[0].add(it)
+		return true
+	case d.chains[0].tail() == nil:
+		d.chains[0].add(it)
+		d.placed = it.path
 		return true
 	}
 	if *d.left -= len(d.chains); *d.left < 0 {
 		return false
 	}
 	extended, source := -1, -1
-	var extendedLen, shared, sourceLen int32
+	var extendedLen, shared, sourceLen int
+	step := d.blocks.CommonPrefix(d.placed, it.path)
 	for i, c := range d.chains {
 		tail := c.tail()
-		n := int32(d.blocks.CommonPrefix(tail.path, it.path))
-		if n == tail.path.Len && tail.Model == it.Model && tail.EndS() <= it.StartS+d.epsS && (extended < 0 || n > extendedLen) {
+		length := int(tail.path.Len)
+		// What parts a tail from the last request parts it from this one, unless
+		// this one parts from the last earlier, or just there.
+		n := min(c.near, step)
+		if c.near == step {
+			n = d.blocks.CommonPrefix(tail.path, it.path)
+		}
+		c.near = n
+		if n == length && tail.Model == it.Model && tail.EndS() <= it.StartS+d.epsS && (extended < 0 || n > extendedLen) {
 			extended, extendedLen = i, n
 		}
-		if source < 0 || n > shared || n == shared && tail.path.Len > sourceLen {
-			source, shared, sourceLen = i, n, tail.path.Len
+		if source < 0 || n > shared || n == shared && length > sourceLen {
+			source, shared, sourceLen = i, n, length
 		}
 	}
+	d.placed = it.path
 	if extended >= 0 {
 		d.chains[extended].add(it)
 		return true
@@ -180,7 +196,7 @@ func (d *detector) place(it item) bool {
 	if shared > 0 {
 		d.forks[at] = append(d.forks[at], len(d.chains))
 	}
-	d.start(&chain{last: -1, depth: int(shared), parent: source, source: at}, it)
+	d.start(&chain{last: -1, depth: shared, parent: source, source: at}, it)
 	return true
 }
 
