@@ -38,7 +38,6 @@ type grammar struct {
 	Run      runCmd      `cmd:"" help:"The whole job: engine, replay, result. Without arguments it replays the bundled sample on the embedded engine."`
 	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
-	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
 	Version kong.VersionFlag `help:"Print the version."`
@@ -59,7 +58,6 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "agentx:", err)
 		return exitFailed
 	}
-	defer func() { _ = recover() }()
 	return guard(&code, func() int {
 		if len(args) == 0 {
 			args = []string{"--help"}

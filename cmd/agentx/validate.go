@@ -13,7 +13,17 @@ type validateCmd struct {
 
 // Run is called by the parser.
 func (v *validateCmd) Run(c *console) error {
-	doc, err := result.Check(v.Path)
+	problems, err := result.Check(v.Path)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		fmt.Fprintln(c.out, p)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%s: %d problems", v.Path, len(problems))
+	}
+	doc, err := result.Read(v.Path)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/result/record"
 	"github.com/org/agentx-action/pkg/workload/prompt"
 	"github.com/org/agentx-action/pkg/workload/trace"
@@ -133,7 +134,7 @@ type Skips struct {
 }
 
 // ErrRunEnded is the cause with which requests are cancelled when the run ends.
-var ErrRunEnded = errors.New("the run ended")
+var ErrRunEnded = openai.ErrRunEnded
 
 func (c *Config) check(w Workload) error {
 	var errs []error

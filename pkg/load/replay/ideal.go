@@ -42,19 +42,27 @@ type piece struct {
 func pieces(blocks *trace.Blocks, o prompt.Outline) sent {
 	var out sent
 	var paths []trace.Path
-	signature := uint64(o.Marked)
+	signature := uint64(1)
 	from := int32(0)
-	for _, m := range o.Messages {
-		signature = signature*0x9e3779b97f4a7c15 + uint64(m.Role) + 1
+	for i, m := range o.Messages {
+		signature = fold(signature, uint64(m.Role))
+		if i == o.Marked {
+			signature = fold(signature, markedHere)
+		}
 		paths = blocks.Runs(paths[:0], o.Path, int(from), int(m.End))
 		for _, p := range paths {
-			out = append(out, piece{stretch{signature, p.Run}, p.Len, int(m.End) <= o.Marked})
+			out = append(out, piece{stretch{signature, p.Run}, p.Len, i < o.Marked})
 		}
 		from = m.End
-		signature = signature*0x9e3779b97f4a7c15 + uint64(m.End)
+		signature = fold(signature, uint64(m.End)<<8)
 	}
 	return out
 }
+
+// markedHere stands for the marker; it is no role.
+const markedHere = 0xff
+
+func fold(signature, x uint64) uint64 { return (signature ^ x) * 0x9e3779b97f4a7c15 }
 
 // follow is how many leading blocks of a prompt were sent before. The second
 // figure is the part of them that stands before the marker.

@@ -26,7 +26,7 @@ func (r *run) prime(ctx context.Context) error {
 		}
 	}
 	for _, l := range r.lanes {
-		r.armPrimers(l.play, start.Add(most))
+		r.armPrimers(l.play, start.Add(most), start)
 	}
 	var deadline record.Stamp
 	if r.cfg.WarmupGrace > 0 {
@@ -56,11 +56,12 @@ func (r *run) lead(p *play, s *stream) (time.Duration, bool) {
 	return max(0, min(lead, limit)), true
 }
 
-// armPrimers sets the primers of a tree so that their leads end at entry.
-func (r *run) armPrimers(p *play, entry record.Stamp) {
+// armPrimers sets the primers of a tree so that their leads end at entry, but
+// none before earliest.
+func (r *run) armPrimers(p *play, entry, earliest record.Stamp) {
 	for _, s := range p.streams {
 		if lead, ok := r.lead(p, s); ok {
-			r.agenda.arm(p, s, entry-record.Stamp(lead))
+			r.agenda.arm(p, s, max(entry-record.Stamp(lead), earliest))
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (r *run) replace(p *play, at record.Stamp) error {
 	if err := r.enter(p.lane); err != nil {
 		return err
 	}
-	r.armPrimers(r.lanes[p.lane].play, at)
+	r.armPrimers(r.lanes[p.lane].play, at, at)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: Check = %v, want %q in it", name, err, c.want)
 			continue
 		}
-		if r.Seen.Outcome != Failed || r.Seen.Error == nil || r.Seen.Error.Type != ErrorInvalid {
+		if r.Seen.Outcome != Failed || r.Seen.Error == nil || r.Seen.Error.Type != ErrorTypeClock {
 			t.Errorf("%s: outcome %s, error %v; want a failed record", name, r.Seen.Outcome, r.Seen.Error)
 		}
 		if err := r.Check(); err == nil && c.want != "end_ns" && c.want != "last_token_ns" && c.want != "error" && c.want != "fine" {

@@ -118,13 +118,7 @@ func (m *Maker) messages(segs []Segment) []message {
 // place puts the marker into the first user message, or into the first message
 // when there is none, and takes the template's tokens off where the mode says so.
 func (m *Maker) place(p *Prompt) {
-	p.marked = 0
-	for i, msg := range p.messages {
-		if msg.role == RoleUser {
-			p.marked = i
-			break
-		}
-	}
+	p.marked = marked(p.messages)
 	if m.ISL != ISLWire {
 		return
 	}

@@ -7,7 +7,7 @@ import "github.com/org/agentx-action/pkg/workload/trace"
 type Outline struct {
 	Path     trace.Path // whole blocks
 	Messages []Segment  // as sent, after shaping
-	Marked   int        // block before which the marker stands
+	Marked   int        // message that the marker leads
 }
 
 // Outline returns the outline of turn k of a stream.
@@ -16,12 +16,20 @@ func (m *Maker) Outline(t *trace.Trace, plan *Plan, k int) Outline {
 	segs, _, _ := plan.Segments(nil, k)
 	messages := m.messages(segs)
 	o := Outline{Path: t.Blocks.Prefix(r.Path, r.Whole)}
-	found := false
+	o.Marked = marked(messages)
 	for _, msg := range messages {
-		if msg.role == RoleUser && !found {
-			o.Marked, found = int(msg.from), true
-		}
 		o.Messages = append(o.Messages, Segment{msg.role, msg.to})
 	}
 	return o
+}
+
+// marked is the message that the marker leads: the first of the user, or the
+// first of all when the user says nothing (decisions.md 7).
+func marked(messages []message) int {
+	for i, m := range messages {
+		if m.role == RoleUser {
+			return i
+		}
+	}
+	return 0
 }
