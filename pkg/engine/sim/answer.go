@@ -54,7 +54,7 @@ func (e *exchange) streamTokens(out *events, empty bool) bool {
 			if !out.write(out.chunks.tokens(sent, event)) {
 				return false
 			}
-			if empty && event.Output/8 > sent/8 {
+			if empty && event.Done == nil && event.Output/8 > sent/8 {
 				out.write(out.chunks.empty())
 			}
 			sent = event.Output

@@ -23,7 +23,6 @@ type exchange struct {
 	phase        time.Duration // how long after a step's end this stream is written
 	timer        *time.Timer   // of pause
 
-	id     string // in the answer, quoted as JSON
 	served Served
 	told   bool // OnServed has been called
 }

@@ -16,8 +16,8 @@ import (
 // works in real time, and in the virtual time of a testing/synctest bubble.
 type Server struct {
 	// OnServed, when set before the first request, is told the truth about every
-	// completion request just before its client can see the end of it. Calls may
-	// be concurrent.
+	// completion request, once: before the last token is written, or, of a request
+	// that does not get so far, after it was cut off. Calls may be concurrent.
 	OnServed func(Served)
 
 	cfg    Config
@@ -36,7 +36,7 @@ type Server struct {
 	stopped chan struct{} // the engine's loop has ended
 }
 
-// New starts an engine.
+// New starts an engine; Close ends it.
 func New(cfg Config) (*Server, error) {
 	model, err := NewModel(cfg)
 	if err != nil {
