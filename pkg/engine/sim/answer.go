@@ -54,7 +54,7 @@ func (e *exchange) streamTokens(out *events, empty bool) bool {
 			if !out.write(out.chunks.tokens(sent, event)) {
 				return false
 			}
-			if empty && event.Output/8 > sent/8 {
+			if empty && event.Done == nil && event.Output/8 > sent/8 {
 				out.write(out.chunks.empty())
 			}
 			sent = event.Output
@@ -98,7 +98,9 @@ func (e *exchange) wholeAnswer() *refusal {
 		if batch, ok = e.next(batch); !ok {
 			return nil
 		}
-		e.served.Done = batch[len(batch)-1].Done
+		for _, event := range batch {
+			e.served.Done = event.Done
+		}
 	}
 	text := e.newChunks().whole(e.served.Done)
 	if e.struck("stall_rate", f.StallRate) && !e.pause(milliseconds(f.StallMs)) {
@@ -112,15 +114,15 @@ func (e *exchange) wholeAnswer() *refusal {
 	e.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	dropped := e.struck("drop_rate", f.DropRate) || e.struck("truncate_rate", f.TruncateRate)
 	if dropped || e.struck("hang_stream_rate", f.HangStreamRate) {
-		e.w.Write(text[:len(text)/2])
-		http.NewResponseController(e.w).Flush()
+		_, _ = e.w.Write(text[:len(text)/2])
+		_ = http.NewResponseController(e.w).Flush()
 		if dropped {
 			panic(http.ErrAbortHandler)
 		}
 		e.hang()
 	}
 	e.tell()
-	e.w.Write(text)
+	_, _ = e.w.Write(text)
 	return nil
 }
 
@@ -130,9 +132,9 @@ func (e *exchange) writeGarbage() {
 	const page = "<html><body>502 upstream unavailable</body></html>"
 	if e.body.stream {
 		e.w.Header().Set("Content-Type", "text/event-stream")
-		e.w.Write([]byte("data: " + page + "\n\n"))
+		_, _ = e.w.Write([]byte("data: " + page + "\n\n"))
 		return
 	}
 	e.w.Header().Set("Content-Type", "application/json")
-	e.w.Write([]byte(page))
+	_, _ = e.w.Write([]byte(page))
 }

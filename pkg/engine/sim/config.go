@@ -10,39 +10,43 @@ import (
 // default given with it unless its comment says what 0 means; [Default] returns
 // all of them filled in.
 type Config struct {
-	Model string `json:"model,omitempty"` // name served; default "sim"
-	Seed  uint64 `json:"seed,omitempty"`  // of noise and faults
+	Model string `json:"model,omitzero"` // name served; default "sim"
+	Seed  uint64 `json:"seed,omitzero"`  // of noise and faults
 
 	// MaxModelLen is the context length, prompt and output together, in tokens.
 	// Default 262,144: the server size that the 256k corpora are cut for
 	// (spec/replay.md §1.6).
-	MaxModelLen int `json:"max_model_len,omitempty"`
+	MaxModelLen int `json:"max_model_len,omitzero"`
 	// MaxNumSeqs bounds the sequences in a batch. Default 1,024, vLLM's for an
 	// OpenAI server on a GPU of 70 GiB or more.
-	MaxNumSeqs int `json:"max_num_seqs,omitempty"`
+	MaxNumSeqs int `json:"max_num_seqs,omitzero"`
 	// MaxNumBatchedTokens bounds the tokens of one step; longer prompts are
 	// prefilled in chunks. Default 8,192, vLLM's for the same GPUs.
-	MaxNumBatchedTokens int `json:"max_num_batched_tokens,omitempty"`
+	MaxNumBatchedTokens int `json:"max_num_batched_tokens,omitzero"`
 
 	Cost  Cost  `json:"cost,omitzero"`
 	Cache Cache `json:"cache,omitzero"`
 	Noise Noise `json:"noise,omitzero"`
 
-	Metrics MetricNames `json:"metrics,omitempty"` // default VLLM
+	Metrics MetricNames `json:"metrics,omitzero"` // default VLLM
 	// APIKey, when set, must come as a bearer token on every /v1 path.
 	APIKey string `json:"-"`
 	// MaxBodyMiB bounds a request body. Default 64: a prompt of a million tokens
 	// has about 6 MiB.
-	MaxBodyMiB int `json:"max_body_mib,omitempty"`
+	MaxBodyMiB int `json:"max_body_mib,omitzero"`
 	// KeepAliveS is after how long Serve closes an idle connection; 0 never does.
 	// uvicorn, which vLLM runs on, takes 5 s (spec/replay.md §9.1).
-	KeepAliveS float64 `json:"keep_alive_s,omitempty"`
+	KeepAliveS float64 `json:"keep_alive_s,omitzero"`
 	// TokensPerEvent is how many tokens the server gathers into one event, as
 	// vLLM's stream interval does. Default 1.
-	TokensPerEvent int `json:"tokens_per_event,omitempty"`
+	TokensPerEvent int `json:"tokens_per_event,omitzero"`
+	// SpreadWritesMs writes each stream up to that long after the end of a step, a
+	// time that stays the same for the whole stream, as a front end does that
+	// serves one stream after the other. 0 writes all at once.
+	SpreadWritesMs float64 `json:"spread_writes_ms,omitzero"`
 	// StampWrites adds the time of writing to every chunk, in nanoseconds since
 	// the Unix epoch, as "sim_written_ns".
-	StampWrites bool `json:"stamp_writes,omitempty"`
+	StampWrites bool `json:"stamp_writes,omitzero"`
 
 	Faults Faults `json:"faults,omitzero"`
 }
@@ -58,38 +62,38 @@ type Config struct {
 // the peak FLOP/s reached, which is what well-tuned prefill reaches.
 type Cost struct {
 	// StepBaseMs is the reading of the weights: 16 GB / 3.35 TB/s. Default 4.8.
-	StepBaseMs float64 `json:"step_base_ms,omitempty"`
+	StepBaseMs float64 `json:"step_base_ms,omitzero"`
 	// PrefillUsPerToken: 2 × 8e9 FLOP / 494 TFLOP/s. Default 32.4 (30,900 tokens/s).
-	PrefillUsPerToken float64 `json:"prefill_us_per_token,omitempty"`
+	PrefillUsPerToken float64 `json:"prefill_us_per_token,omitzero"`
 	// PrefillNsPerPair is causal attention per pair of query and key:
 	// 4 × 32 layers × 4,096 FLOP / 494 TFLOP/s. Default 1.06.
-	PrefillNsPerPair float64 `json:"prefill_ns_per_pair,omitempty"`
+	PrefillNsPerPair float64 `json:"prefill_ns_per_pair,omitzero"`
 	// DecodeUsPerSeq is the arithmetic of one token of output, as above. Default 32.4.
-	DecodeUsPerSeq float64 `json:"decode_us_per_seq,omitempty"`
+	DecodeUsPerSeq float64 `json:"decode_us_per_seq,omitzero"`
 	// KVReadNsPerToken is the reading of one token's keys and values:
 	// 131,072 B / 3.35 TB/s. Default 39.
-	KVReadNsPerToken float64 `json:"kv_read_ns_per_token,omitempty"`
+	KVReadNsPerToken float64 `json:"kv_read_ns_per_token,omitzero"`
 }
 
 // Cache describes where keys and values are kept.
 type Cache struct {
 	// BlockSize in tokens. Default 16, vLLM's on CUDA.
-	BlockSize int `json:"block_size_tokens,omitempty"`
+	BlockSize int `json:"block_size_tokens,omitzero"`
 	// GPUBlocks is the size of the pool; 0 is unlimited. Default() sets 26,700:
 	// (80 GB × 0.9 − 16 GB of weights) / (131,072 B × 16).
-	GPUBlocks int `json:"gpu_blocks,omitempty"`
+	GPUBlocks int `json:"gpu_blocks,omitzero"`
 	// NoPrefixCaching keeps nothing for reuse, as vLLM's --no-enable-prefix-caching.
-	NoPrefixCaching bool `json:"no_prefix_caching,omitempty"`
+	NoPrefixCaching bool `json:"no_prefix_caching,omitzero"`
 	// KVBytesPerToken: 2 × 32 layers × 8 KV heads × 128 × 2 B. Default 131,072.
-	KVBytesPerToken int `json:"kv_bytes_per_token,omitempty"`
+	KVBytesPerToken int `json:"kv_bytes_per_token,omitzero"`
 	// HostGB and DiskGB are the lower tiers, in 1e9 bytes; 0 is none. A block
 	// evicted from the GPU goes to the host, from there to the disk.
-	HostGB float64 `json:"host_gb,omitempty"`
-	DiskGB float64 `json:"disk_gb,omitempty"`
+	HostGB float64 `json:"host_gb,omitzero"`
+	DiskGB float64 `json:"disk_gb,omitzero"`
 	// HostGBps and DiskGBps are the rates of loading, in 1e9 bytes/s. Defaults
 	// 50 (PCIe 5 x16: 63 nominal) and 6 (one NVMe drive on PCIe 4 x4: 7 nominal).
-	HostGBps float64 `json:"host_gbps,omitempty"`
-	DiskGBps float64 `json:"disk_gbps,omitempty"`
+	HostGBps float64 `json:"host_gbps,omitzero"`
+	DiskGBps float64 `json:"disk_gbps,omitzero"`
 }
 
 // Noise makes repeats differ. All are standard deviations of a log-normal
@@ -97,8 +101,8 @@ type Cache struct {
 // not measured, so that repeats on one machine differ by about a percent, as
 // they do within one job (spec/pitfalls.md, Baseline and noise).
 type Noise struct {
-	Run  float64 `json:"run,omitempty"`  // one factor a run on prefill, one on decode
-	Step float64 `json:"step,omitempty"` // one factor a step
+	Run  float64 `json:"run,omitzero"`  // one factor a run on prefill, one on decode
+	Step float64 `json:"step,omitzero"` // one factor a step
 }
 
 // MetricNames chooses under whose names /metrics speaks.
@@ -174,6 +178,7 @@ func (c Config) Validate() error {
 		{name: "noise.step", value: c.Noise.Step, high: 1},
 		{name: "max_body_mib", value: float64(c.MaxBodyMiB), low: 1, high: 1 << 20},
 		{name: "keep_alive_s", value: c.KeepAliveS, high: 1e6},
+		{name: "spread_writes_ms", value: c.SpreadWritesMs, high: 1e6},
 		{name: "tokens_per_event", value: float64(c.TokensPerEvent), low: 1, high: 1 << 20},
 	} {
 		// Written so that NaN fails too.

@@ -41,6 +41,17 @@ func TestConfigSurvivesJSON(t *testing.T) {
 	}
 }
 
+func TestCountersAreJSON(t *testing.T) {
+	m, err := NewModel(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(m.Counters())
+	if err != nil || !strings.Contains(string(text), `"busy_s":0`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestValidateNamesEverySetting(t *testing.T) {
 	cfg := Config{MaxModelLen: -1, Metrics: "tgi", KeepAliveS: math.NaN()}
 	cfg.Cost.StepBaseMs = math.Inf(1)

@@ -59,5 +59,5 @@ func (r *refusal) appendJSON(b []byte) []byte {
 func (r *refusal) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
-	w.Write(r.appendJSON(nil))
+	_, _ = w.Write(r.appendJSON(nil))
 }

@@ -36,7 +36,7 @@ func (o *events) open() {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-cache")
 	o.w.WriteHeader(http.StatusOK)
-	o.control.Flush() // a client that has left is noticed at the first event
+	_ = o.control.Flush() // a client that has left is noticed at the first event
 }
 
 // write sends one event; it reports whether the client is still there.

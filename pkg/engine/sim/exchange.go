@@ -20,8 +20,9 @@ type exchange struct {
 	tokens       int    // that will be generated
 	answer       uint64 // decides the words
 	stream       *stream
+	phase        time.Duration // how long after a step's end this stream is written
+	timer        *time.Timer   // of pause
 
-	id     string // in the answer, quoted as JSON
 	served Served
 	told   bool // OnServed has been called
 }
@@ -70,6 +71,7 @@ func (e *exchange) run() *refusal {
 		e.writeGarbage()
 		return nil
 	}
+	e.phase = time.Duration(e.lot.uniform("phase") * float64(milliseconds(e.server.cfg.SpreadWritesMs)))
 	if e.stream, err = e.server.submit(e.request()); err != nil {
 		return badRequest("", "%v", err)
 	}
@@ -138,20 +140,27 @@ func (e *exchange) struck(name string, rate float64) bool {
 func (e *exchange) next(into []Event) (events []Event, ok bool) {
 	select {
 	case <-e.stream.ready:
-		return e.stream.drain(into), true
 	case <-e.r.Context().Done():
 		return nil, false
 	case <-e.server.closing:
 		panic(http.ErrAbortHandler)
 	}
+	events, at := e.stream.drain(into)
+	if wait := at + e.phase - e.server.now(); e.phase > 0 && wait > 0 {
+		return events, e.pause(wait)
+	}
+	return events, true
 }
 
 // pause sleeps; it reports whether the client is still there.
 func (e *exchange) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	if e.timer == nil {
+		e.timer = time.NewTimer(d)
+	} else {
+		e.timer.Reset(d)
+	}
 	select {
-	case <-timer.C:
+	case <-e.timer.C:
 		return true
 	case <-e.r.Context().Done():
 		return false

@@ -12,42 +12,42 @@ import (
 type Faults struct {
 	// PrefillSlowdown and DecodeSlowdown multiply the times; default 1. Below 1
 	// the engine is faster.
-	PrefillSlowdown float64 `json:"prefill_slowdown,omitempty"`
-	DecodeSlowdown  float64 `json:"decode_slowdown,omitempty"`
+	PrefillSlowdown float64 `json:"prefill_slowdown,omitzero"`
+	DecodeSlowdown  float64 `json:"decode_slowdown,omitzero"`
 	// EngineStallMs holds the whole engine once, at the first step that starts
 	// EngineStallAtS or more after the engine did.
-	EngineStallAtS float64 `json:"engine_stall_at_s,omitempty"`
-	EngineStallMs  float64 `json:"engine_stall_ms,omitempty"`
+	EngineStallAtS float64 `json:"engine_stall_at_s,omitzero"`
+	EngineStallMs  float64 `json:"engine_stall_ms,omitzero"`
 
 	// Instead of an answer.
-	RejectRate      float64 `json:"reject_rate,omitempty"`       // 400 before the body is read
-	ErrorRate       float64 `json:"error_rate,omitempty"`        // 500
-	GarbageRate     float64 `json:"garbage_rate,omitempty"`      // 200 and a body that is no JSON
-	HangHeadersRate float64 `json:"hang_headers_rate,omitempty"` // not even a header, until the client leaves
+	RejectRate      float64 `json:"reject_rate,omitzero"`       // 400 before the body is read
+	ErrorRate       float64 `json:"error_rate,omitzero"`        // 500
+	GarbageRate     float64 `json:"garbage_rate,omitzero"`      // 200 and a body that is no JSON
+	HangHeadersRate float64 `json:"hang_headers_rate,omitzero"` // not even a header, until the client leaves
 
 	// In the middle of an answer: after half of the tokens, at least one.
-	StallRate       float64 `json:"stall_rate,omitempty"` // nothing for StallMs, then on
-	StallMs         float64 `json:"stall_ms,omitempty"`   // default 1,000
-	StreamErrorRate float64 `json:"stream_error_rate,omitempty"`
-	DropRate        float64 `json:"drop_rate,omitempty"`        // the connection is cut
-	TruncateRate    float64 `json:"truncate_rate,omitempty"`    // the stream ends well formed, without finish or [DONE]
-	HangStreamRate  float64 `json:"hang_stream_rate,omitempty"` // nothing more, until the client leaves
+	StallRate       float64 `json:"stall_rate,omitzero"` // nothing for StallMs, then on
+	StallMs         float64 `json:"stall_ms,omitzero"`   // default 1,000
+	StreamErrorRate float64 `json:"stream_error_rate,omitzero"`
+	DropRate        float64 `json:"drop_rate,omitzero"`        // the connection is cut
+	TruncateRate    float64 `json:"truncate_rate,omitzero"`    // the stream ends well formed, without finish or [DONE]
+	HangStreamRate  float64 `json:"hang_stream_rate,omitzero"` // nothing more, until the client leaves
 
 	// What is generated.
-	EOSRate         float64 `json:"eos_rate,omitempty"`        // stops early, unless ignore_eos
-	EarlyStopRate   float64 `json:"early_stop_rate,omitempty"` // stops early, in spite of ignore_eos
-	ReasoningRate   float64 `json:"reasoning_rate,omitempty"`
-	ReasoningTokens int     `json:"reasoning_tokens,omitempty"` // the first n tokens; default 8
-	ReasoningField  string  `json:"reasoning_field,omitempty"`  // default "reasoning_content", vLLM's newer is "reasoning"
-	ToolCallRate    float64 `json:"tool_call_rate,omitempty"`   // the output is the arguments of one tool call
+	EOSRate         float64 `json:"eos_rate,omitzero"`        // stops early, unless ignore_eos
+	EarlyStopRate   float64 `json:"early_stop_rate,omitzero"` // stops early, in spite of ignore_eos
+	ReasoningRate   float64 `json:"reasoning_rate,omitzero"`
+	ReasoningTokens int     `json:"reasoning_tokens,omitzero"` // the first n tokens; default 8
+	ReasoningField  string  `json:"reasoning_field,omitzero"`  // default "reasoning_content", vLLM's newer is "reasoning"
+	ToolCallRate    float64 `json:"tool_call_rate,omitzero"`   // the output is the arguments of one tool call
 
 	// How it is written.
-	RoleFrameRate    float64 `json:"role_frame_rate,omitempty"`    // a chunk with the role alone, before any token is there
-	EmptyDeltaRate   float64 `json:"empty_delta_rate,omitempty"`   // chunks of "" before the first token and between tokens
-	SplitRate        float64 `json:"split_rate,omitempty"`         // every event in three pieces
-	CRLFRate         float64 `json:"crlf_rate,omitempty"`          // lines end in CR LF
-	CommentRate      float64 `json:"comment_rate,omitempty"`       // comments between events
-	MissingUsageRate float64 `json:"missing_usage_rate,omitempty"` // usage was asked for and does not come
+	RoleFrameRate    float64 `json:"role_frame_rate,omitzero"`    // a chunk with the role alone, before any token is there
+	EmptyDeltaRate   float64 `json:"empty_delta_rate,omitzero"`   // chunks of "" before the first token and between tokens
+	SplitRate        float64 `json:"split_rate,omitzero"`         // every event in three pieces
+	CRLFRate         float64 `json:"crlf_rate,omitzero"`          // lines end in CR LF
+	CommentRate      float64 `json:"comment_rate,omitzero"`       // comments between events
+	MissingUsageRate float64 `json:"missing_usage_rate,omitzero"` // usage was asked for and does not come
 }
 
 func (f Faults) withDefaults() Faults {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -101,6 +102,31 @@ func TestContinuousUsageAndStamps(t *testing.T) {
 			if c.Written != event.at.UnixNano() {
 				t.Errorf("chunk %d written at %d, read at %d", i, c.Written, event.at.UnixNano())
 			}
+		}
+	})
+}
+
+func TestSpreadWrites(t *testing.T) {
+	cfg := quiet()
+	cfg.SpreadWritesMs = 8
+	inBubble(t, cfg, func(t *testing.T, b *bench) {
+		phases := map[time.Duration]bool{}
+		for i := range 5 {
+			sent, events := b.stream(chatBody(92, 5, fmt.Sprintf(`,"x":%d`, i)))
+			b.call("/reset_prefix_cache", "")
+			phase := events[0].at.Sub(sent) - 110*time.Millisecond
+			if phase < 0 || phase > 8*time.Millisecond {
+				t.Errorf("written %v after the step", phase)
+			}
+			phases[phase] = true
+			for i := 1; i < 5; i++ {
+				if gap := events[i].at.Sub(events[i-1].at); gap != 10*time.Millisecond {
+					t.Errorf("gap of %v", gap)
+				}
+			}
+		}
+		if len(phases) != 5 {
+			t.Errorf("phases %v", phases)
 		}
 	})
 }
@@ -324,6 +350,42 @@ func TestCloseCutsOff(t *testing.T) {
 		response.Body.Close()
 		if served := b.lastServed(1); served.Done.Finish != FinishAbort {
 			t.Errorf("served %+v", served.Done)
+		}
+	})
+}
+
+// TestMillionTokens sends a prompt as long as the longest of the corpora.
+func TestMillionTokens(t *testing.T) {
+	cfg := quiet()
+	cfg.MaxModelLen = 1 << 20
+	inBubble(t, cfg, func(t *testing.T, b *bench) {
+		b.stream(chatBody(900_000, 2, ""))
+		if served := b.lastServed(1); served.Done.PromptTokens != 900_008 || served.Done.OutputTokens != 2 {
+			t.Errorf("served %+v", served.Done)
+		}
+		// 16 tokens a block, the last one partly filled.
+		if c := b.server.Counters(); c.PeakUsedBlocks != 56_251 {
+			t.Errorf("%d blocks", c.PeakUsedBlocks)
+		}
+	})
+}
+
+// TestResetLeavesLowerTiers: vLLM's reset asks for them by name.
+func TestResetLeavesLowerTiers(t *testing.T) {
+	cfg := quiet()
+	cfg.MaxModelLen, cfg.Cache.GPUBlocks, cfg.Cache.HostGB = 160, 10, 1
+	inBubble(t, cfg, func(t *testing.T, b *bench) {
+		b.stream(chatBody(120, 1, ""))
+		b.stream(strings.Replace(chatBody(120, 1, ""), "w0", "other", 1)) // pushes the first to the host
+		for _, c := range []struct {
+			path     string
+			hostKept bool
+		}{{"/reset_prefix_cache", true}, {"/reset_prefix_cache?reset_external=true", false}} {
+			b.call(c.path, "")
+			counters := b.server.Counters()
+			if counters.ReusableBlocks != 0 || counters.HostBlocks > 0 != c.hostKept {
+				t.Errorf("after %s: %+v", c.path, counters)
+			}
 		}
 	})
 }

@@ -65,9 +65,10 @@ func (s *Server) sleepUntil(timer *time.Timer, at time.Duration) bool {
 func (s *Server) deliver(at time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.late = max(s.late, s.now()-at)
 	for _, event := range s.model.events {
 		if st := s.streams[event.ID]; st != nil {
-			st.push(event)
+			st.push(event, at)
 			if event.Done != nil {
 				st.done = event.Done
 				delete(s.streams, event.ID)
@@ -119,12 +120,14 @@ type stream struct {
 
 	mu     sync.Mutex
 	events []Event
+	at     time.Duration // end of the last step
 	ready  chan struct{} // holds one
 }
 
-func (st *stream) push(e Event) {
+func (st *stream) push(e Event, at time.Duration) {
 	st.mu.Lock()
 	st.events = append(st.events, e)
+	st.at = at
 	st.mu.Unlock()
 	select {
 	case st.ready <- struct{}{}:
@@ -132,11 +135,12 @@ func (st *stream) push(e Event) {
 	}
 }
 
-// drain moves what has come into the caller's slice.
-func (st *stream) drain(into []Event) []Event {
+// drain moves what has come into the caller's slice, perhaps nothing, and says
+// when the last of it came.
+func (st *stream) drain(into []Event) (events []Event, at time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	into = append(into[:0], st.events...)
 	st.events = st.events[:0]
-	return into
+	return into, st.at
 }

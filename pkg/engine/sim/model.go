@@ -110,9 +110,6 @@ func (m *Model) NextWake() (at time.Duration, ok bool) {
 			at, ok = seq.readyAt, true
 		}
 	}
-	if !ok && len(m.waiting) > 0 {
-		return 0, true
-	}
 	return at, ok
 }
 

@@ -180,6 +180,21 @@ func TestHashCoversWhatStandsBefore(t *testing.T) {
 	}
 }
 
+func TestNoPrefixCaching(t *testing.T) {
+	cfg := quiet()
+	cfg.Cache.NoPrefixCaching = true
+	cfg.Cache.HostGB = 1
+	d := drive(t, cfg)
+	prompt := promptOf(cfg, upTo(100)...)
+	d.one(1, prompt, 20)
+	if done := d.one(2, prompt, 20); done.Cached.Total() != 0 || done.Computed != 119 {
+		t.Errorf("%+v", done)
+	}
+	if c := d.m.Counters(); c.ReusableBlocks != 0 || c.CacheQueries != 0 || c.PromptTokens != 200 {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestEvictionTakesTheLeastRecentlyUsed(t *testing.T) {
 	cfg := quiet()
 	cfg.MaxModelLen, cfg.Cache.GPUBlocks = 160, 10

@@ -55,7 +55,7 @@ func (s *Server) flushCache(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Cache not flushed because there are pending requests.", http.StatusBadRequest)
 		return
 	}
-	w.Write([]byte("Cache flushed.\n"))
+	_, _ = w.Write([]byte("Cache flushed.\n"))
 }
 
 func (s *Server) resetCache(lowerTiers bool) bool {
@@ -70,5 +70,5 @@ func writeJSON(w http.ResponseWriter, value any) {
 		panic(err) // plain structs of ours
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(text)
+	_, _ = w.Write(text)
 }

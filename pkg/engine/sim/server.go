@@ -16,8 +16,8 @@ import (
 // works in real time, and in the virtual time of a testing/synctest bubble.
 type Server struct {
 	// OnServed, when set before the first request, is told the truth about every
-	// completion request just before its client can see the end of it. Calls may
-	// be concurrent.
+	// completion request, once: before the last token is written, or, of a request
+	// that does not get so far, after it was cut off. Calls may be concurrent.
 	OnServed func(Served)
 
 	cfg    Config
@@ -25,9 +25,10 @@ type Server struct {
 	origin time.Time // of the model's time
 	count  atomic.Uint64
 
-	mu      sync.Mutex // guards model and streams
+	mu      sync.Mutex // guards what follows
 	model   *Model
 	streams map[uint64]*stream
+	late    time.Duration
 
 	kick    chan struct{} // holds one: something changed for an idle engine
 	closing chan struct{}
@@ -35,7 +36,7 @@ type Server struct {
 	stopped chan struct{} // the engine's loop has ended
 }
 
-// New starts an engine.
+// New starts an engine; Close ends it.
 func New(cfg Config) (*Server, error) {
 	model, err := NewModel(cfg)
 	if err != nil {
@@ -89,7 +90,7 @@ const shutdownGrace = 2 * time.Second
 
 // Serve answers on a listener until the context ends or Close is called, and
 // closes the listener. Answers in progress get two seconds to finish. It returns
-// nil when it was asked to end.
+// nil when it was asked to end. The engine itself goes on until Close.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           s,
@@ -110,7 +111,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		server.Close() // cuts what is left; its error would say no more than that
+		_ = server.Close() // cuts what is left; its error would say no more than that
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -122,7 +123,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 func (s *Server) Counters() Counters {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.model.Counters()
+	c := s.model.Counters()
+	c.LateMaxMs = s.late.Seconds() * 1e3
+	return c
 }
 
 // now is the model's time.

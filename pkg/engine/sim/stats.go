@@ -29,7 +29,11 @@ type Counters struct {
 	Requests    map[Finish]int64 `json:"requests"` // ended, by finish
 	Preemptions int64            `json:"preemptions"`
 	Steps       int64            `json:"steps"`
-	Busy        time.Duration    `json:"busy_ns"` // time spent in steps
+	BusyS       float64          `json:"busy_s"` // time spent in steps
+
+	// LateMaxMs is by how much a step's tokens came later than the model wanted, at
+	// worst: how far to trust the times of a Server on a busy machine.
+	LateMaxMs float64 `json:"late_max_ms"`
 
 	Running     int `json:"running"`
 	Waiting     int `json:"waiting"` // those loading from a lower tier included
@@ -104,9 +108,9 @@ func newStats() stats {
 	}
 }
 
-// admitted counts the cache queries of a request's first admission. What the GPU
+// looked counts the cache queries of a request's first admission. What the GPU
 // has is never asked of the lower tiers.
-func (s *stats) admitted(d *Done) {
+func (s *stats) looked(d *Done) {
 	s.CacheQueries += int64(d.PromptTokens)
 	s.CacheHits += int64(d.Cached.GPU)
 	s.ExternalQueries += int64(d.PromptTokens - d.Cached.GPU)
@@ -121,7 +125,7 @@ func (s *stats) computed(c chunk) {
 
 func (s *stats) stepped(took time.Duration, batch []chunk) {
 	s.Steps++
-	s.Busy += took
+	s.BusyS += took.Seconds()
 	tokens := 0
 	for _, c := range batch {
 		tokens += c.n

@@ -118,7 +118,9 @@ func (m *Model) start(seq *sequence, now time.Duration, budget int) (n int, ok b
 		seq.wasAdmitted = true
 		seq.done.Admitted = max(now, seq.done.Arrived)
 		seq.done.Cached = Cached{GPU: hit.gpu * size, Host: hit.host * size, Disk: hit.disk * size}
-		m.stats.admitted(&seq.done)
+		if !m.cfg.Cache.NoPrefixCaching {
+			m.stats.looked(&seq.done)
+		}
 	}
 	return n, true
 }
