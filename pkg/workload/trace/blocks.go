@@ -80,9 +80,9 @@ func (b *Blocks) IDs(ids []int32, p Path) []int32 {
 	return ids
 }
 
-// builder adds lists to a Blocks. It remembers the last list, because the next
+// Builder adds lists to a Blocks. It remembers the last list, because the next
 // one mostly repeats it.
-type builder struct {
+type Builder struct {
 	blocks   *Blocks
 	branches map[branch]int32
 	last     []int32
@@ -92,12 +92,13 @@ type builder struct {
 // branch is the place where a run leaves another, with the id it goes on with.
 type branch struct{ run, depth, id int32 }
 
-func newBuilder(b *Blocks) *builder {
-	return &builder{blocks: b, branches: map[branch]int32{}, lastPath: Path{Run: noRun}}
+// NewBuilder returns a Builder of b, which must be empty.
+func NewBuilder(b *Blocks) *Builder {
+	return &Builder{blocks: b, branches: map[branch]int32{}, lastPath: Path{Run: noRun}}
 }
 
-// add stores a list and returns its place. It keeps ids until the next call.
-func (w *builder) add(ids []int32) Path {
+// Add stores a list and returns its place. It keeps ids until the next call.
+func (w *Builder) Add(ids []int32) Path {
 	same := 0
 	for n := min(len(ids), len(w.last)); same < n && ids[same] == w.last[same]; {
 		same++
@@ -114,7 +115,7 @@ func (w *builder) add(ids []int32) Path {
 
 // step follows stored runs as far as they agree with ids, or at least into the
 // next run; false means that nothing stored goes on with ids[at.Len].
-func (w *builder) step(at *Path, ids []int32) bool {
+func (w *Builder) step(at *Path, ids []int32) bool {
 	b := w.blocks
 	if at.Run != noRun {
 		r := b.runs[at.Run]
@@ -137,7 +138,7 @@ func (w *builder) step(at *Path, ids []int32) bool {
 
 // grow stores ids behind at: in the run itself when that is the newest and ends
 // there, else as a new run.
-func (w *builder) grow(at Path, ids []int32) Path {
+func (w *Builder) grow(at Path, ids []int32) Path {
 	b := w.blocks
 	newest := int32(len(b.runs) - 1)
 	if at.Run != noRun && at.Run == newest && b.runs[newest].kept+b.runs[newest].added == at.Len {

@@ -12,7 +12,7 @@ import (
 type parse struct {
 	*Reader
 	t       *Trace
-	builder *builder
+	builder *Builder
 	at      place
 	scope   string
 	block   int
@@ -400,5 +400,5 @@ func (p *parse) hashIDs() (Path, error) {
 	if err != nil {
 		return Path{}, err
 	}
-	return p.builder.add(ids), nil
+	return p.builder.Add(ids), nil
 }

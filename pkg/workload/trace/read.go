@@ -99,7 +99,7 @@ func (d *Reader) next() (*Trace, error) {
 		return nil, &Error{File: d.File, Reason: "the value is no object", Err: ErrNotTrace}
 	}
 	t := &Trace{File: d.File, Blocks: &Blocks{}}
-	p := &parse{Reader: d, t: t, builder: newBuilder(t.Blocks), block: -1}
+	p := &parse{Reader: d, t: t, builder: NewBuilder(t.Blocks), block: -1}
 	if err := p.trace(); err != nil {
 		return nil, err
 	}
