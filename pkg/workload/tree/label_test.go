@@ -120,3 +120,17 @@ func TestKindsAndIDs(t *testing.T) {
 		}
 	}
 }
+
+// Forks that were first seen from the end of a context belong to its
+// continuation, once that is found, and are one group with the continuation's own.
+func TestForksMoveWithASeam(t *testing.T) {
+	tree := mustTree(t, session(t, padded(`
+		0.5 1-400
+		10  1-50,500 in=20032 out=2000 api=5
+		11  1-40,600 in=20032 out=2000 api=9
+		12  1-40,700 in=20032 out=2000 api=9
+		13  1-50,500,800 in=20032 out=2000 api=9`)))
+	if got, want := streams(tree), "[0-1] wg:000_000[2] wg:000_001[3] wg:000_002[4]"; got != want {
+		t.Errorf("streams %s; want %s", got, want)
+	}
+}
