@@ -164,6 +164,8 @@ type comparison struct {
 	problems []Problem
 }
 
+// tolerance is relative above 1 and absolute below: processors that fuse
+// multiplication and addition round the last digits differently.
 const tolerance = 1e-9
 
 func (c *comparison) report(at, format string, args ...any) {
@@ -192,7 +194,7 @@ func (c *comparison) compare(at string, was, is any) {
 		}
 	case float64:
 		n, ok := is.(float64)
-		if !ok || math.Abs(was-n) > tolerance*max(math.Abs(was), math.Abs(n)) {
+		if !ok || math.Abs(was-n) > tolerance*max(math.Abs(was), math.Abs(n), 1) {
 			c.report(at, "is %v, the records give %v", was, is)
 		}
 	default:

@@ -13,7 +13,8 @@ type Load struct {
 	// Time-weighted curves under AIPerf's names: effective_* over the whole
 	// window from the first request sent to the last end, active_* only while
 	// something is in that phase (spec/replay.md §7.6). Failed and censored
-	// requests count in the concurrencies, because they occupied the engine.
+	// requests count in effective_concurrency, because they occupied the engine;
+	// the curves of prefill, decode and tokens are of successes.
 	Curves map[string]Weighted `json:"curves"`
 	// Requests in flight over the phase as asked, without the grace period:
 	// the load at which runs are matched (decisions.md 23).
@@ -164,7 +165,7 @@ func (b *Builder) events() []event {
 		open, mid, shut := event{at: k.sent, conc: 1}, event{at: k.first}, event{at: k.end, conc: -1}
 		in, gen := float64(max(k.isl, 0)), float64(max(k.osl, 0))
 		open.tokens, shut.tokens = in, -in-gen
-		if !k.first.Seen() {
+		if !k.ok || !k.first.Seen() {
 			out = append(out, open, shut)
 			continue
 		}

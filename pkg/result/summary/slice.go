@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -51,7 +52,8 @@ func (b *Builder) slices(w span) []Slice {
 	for total/length > maxSlices {
 		length *= 2
 	}
-	g := newGrid(w.start, length, int(total/length)+1)
+	// What ends on the edge of the last slice belongs to it.
+	g := newGrid(w.start, length, max(int(math.Ceil(total/length-1e-9)), 1))
 	for _, k := range b.kept {
 		g.add(k)
 	}
@@ -126,13 +128,6 @@ func (g *grid) list(totalS float64) []Slice {
 		s.TokensOut += max(tokens[i], 0)
 		s.TTFTP50Ms, s.TTFTP90Ms = quantile(g.ttft[i], 50), quantile(g.ttft[i], 90)
 		s.ITLP50Ms = quantile(g.itl[i], 50)
-	}
-	if n := len(g.out); n > 1 && g.out[n-1].EndS <= g.out[n-1].StartS {
-		// The last end fell on the edge: nothing but that end is in there.
-		a, z := &g.out[n-2], g.out[n-1]
-		a.Done, a.Errors, a.Sent = a.Done+z.Done, a.Errors+z.Errors, a.Sent+z.Sent
-		a.TokensIn, a.TokensOut = a.TokensIn+z.TokensIn, a.TokensOut+z.TokensOut
-		return g.out[:n-1]
 	}
 	return g.out
 }
