@@ -29,22 +29,22 @@ const (
 // Asked is a request as planned, before anything was sent.
 type Asked struct {
 	Num   int   `json:"num"` // order of issue in the run, from 0
-	Phase Phase `json:"phase"`
-	Kind  Kind  `json:"kind"`
+	Phase Phase `json:"phase" jsonschema:"enum=warmup,enum=profiling"`
+	Kind  Kind  `json:"kind" jsonschema:"enum=primer,enum=pressure,enum=turn,enum=fixed"`
 
-	TraceID  string `json:"trace_id,omitempty"`
+	TraceID  string `json:"trace_id,omitzero"`
 	Lane     int    `json:"lane"`
 	Tree     int    `json:"tree"`      // number of the tree in the run, from 0, in order of start
 	Pass     int    `json:"pass"`      // how often this trace was started before in this run
 	StreamID string `json:"stream_id"` // conversation id: the trace id, or <trace>::sa:… and the like
 	Turn     int    `json:"turn"`      // index in its stream
 	Depth    int    `json:"depth"`     // 0 root, 1 child
-	Join     bool   `json:"join,omitempty"`
+	Join     bool   `json:"join,omitzero"`
 
 	RequestID           string `json:"request_id"`
-	CorrelationID       string `json:"correlation_id"`                  // one play of one stream
-	ParentCorrelationID string `json:"parent_correlation_id,omitempty"` // the spawning stream's, for children
-	RootCorrelationID   string `json:"root_correlation_id,omitempty"`
+	CorrelationID       string `json:"correlation_id"`                 // one play of one stream
+	ParentCorrelationID string `json:"parent_correlation_id,omitzero"` // the spawning stream's, for children
+	RootCorrelationID   string `json:"root_correlation_id,omitzero"`
 
 	Model       string `json:"model"`
 	MaxTokens   int    `json:"max_tokens"`             // sent as max_completion_tokens
@@ -53,19 +53,23 @@ type Asked struct {
 	TextTokens  int    `json:"text_tokens"`            // words of message text without the marker
 	MarkTokens  int    `json:"marker_tokens"`          // words of the cache-bust marker
 	Messages    int    `json:"messages"`               // length of the message array
-	Reset       bool   `json:"reset,omitempty"`        // an earlier message was altered (spec/replay.md §3.6)
-	Digest      string `json:"digest,omitempty"`       // of the text as sent, marker apart; absent when it did not go out whole
-	BlockSize   int    `json:"block_size,omitempty"`   // tokens
-	Blocks      int    `json:"blocks,omitempty"`       // whole blocks of the prompt
-	HitInstant  int    `json:"hit_instant,omitempty"`  // blocks, decisions.md 3
-	HitCausal   int    `json:"hit_causal,omitempty"`   // blocks, decisions.md 3
-	IdealEnded  int    `json:"ideal_ended,omitempty"`  // blocks, ideal as played (decisions.md 15)
-	IdealBegun  int    `json:"ideal_begun,omitempty"`  // blocks, the same but counting requests of the tree still in flight
-	DelayMs     int64  `json:"delay_ms,omitempty"`     // planned end-to-start delay
-	SkippedMs   int64  `json:"skipped_ms,omitempty"`   // idle time of the tree that caps had removed before this request
-	Due         Stamp  `json:"due_ns,omitempty"`       // when the plan wanted it sent
-	Issued      Stamp  `json:"issued_ns,omitempty"`    // when the scheduler let it go (gates and joins passed)
+	Reset       bool   `json:"reset,omitzero"`         // an earlier message was altered (spec/replay.md §3.6)
+	Digest      string `json:"digest,omitzero"`        // of the text as sent, marker apart; absent when it did not go out whole
+	BlockSize   int    `json:"block_size,omitzero"`    // tokens
+	Blocks      int    `json:"blocks,omitzero"`        // whole blocks of the prompt
+	HitInstant  int    `json:"hit_instant,omitzero"`   // blocks, decisions.md 3
+	HitCausal   int    `json:"hit_causal,omitzero"`    // blocks, decisions.md 3
+	IdealEnded  int    `json:"ideal_ended,omitzero"`   // blocks, ideal as played (decisions.md 15)
+	IdealBegun  int    `json:"ideal_begun,omitzero"`   // blocks, the same but counting requests of the tree still in flight
+	DelayMs     int64  `json:"delay_ms,omitzero"`      // planned end-to-start delay
+	SkippedMs   int64  `json:"skipped_ms,omitzero"`    // idle time of the tree that caps had removed before this request
+	Due         Stamp  `json:"due_ns,omitzero"`        // when the plan wanted it sent
+	Issued      Stamp  `json:"issued_ns,omitzero"`     // when the scheduler let it go (gates and joins passed)
 	JoinSince   Stamp  `json:"join_since_ns,omitzero"` // since when only children held it back
+	// Ready is when nothing but the client held the request back any more: the
+	// latest of Due and the end of whatever gated it (joins, predecessor gates,
+	// barriers). Schedule lag is counted from here. Absent: see Record.Lag.
+	Ready Stamp `json:"ready_ns,omitzero"`
 }
 
 // Outcome is the way a request ended.
@@ -81,57 +85,57 @@ const (
 
 // Seen is what happened to one request.
 type Seen struct {
-	Outcome Outcome `json:"outcome"`
-	Status  int     `json:"status,omitempty"` // HTTP status, 0 when none arrived
-	Error   *Error  `json:"error,omitempty"`
+	Outcome Outcome `json:"outcome" jsonschema:"enum=ok,enum=error,enum=overflow,enum=censored"`
+	Status  int     `json:"status,omitzero"` // HTTP status, 0 when none arrived
+	Error   *Error  `json:"error,omitzero"`
 
-	Sent        Stamp `json:"sent_ns,omitempty"`         // S: just before the HTTP call
-	Headers     Stamp `json:"headers_ns,omitempty"`      // response header complete
-	FirstByte   Stamp `json:"first_byte_ns,omitempty"`   // first byte of the response body
-	FirstToken  Stamp `json:"first_token_ns,omitempty"`  // C_1: first content, reasoning or tool text
-	FirstOutput Stamp `json:"first_output_ns,omitempty"` // first text that is not reasoning
-	SecondToken Stamp `json:"second_token_ns,omitempty"` // C_2: second chunk with output
-	LastToken   Stamp `json:"last_token_ns,omitempty"`   // L: last chunk with output
-	End         Stamp `json:"end_ns,omitempty"`          // E: stream ended
+	Sent        Stamp `json:"sent_ns,omitzero"`         // S: just before the HTTP call
+	Headers     Stamp `json:"headers_ns,omitzero"`      // response header complete
+	FirstByte   Stamp `json:"first_byte_ns,omitzero"`   // first byte of the response body
+	FirstToken  Stamp `json:"first_token_ns,omitzero"`  // C_1: first content, reasoning or tool text
+	FirstOutput Stamp `json:"first_output_ns,omitzero"` // first text that is not reasoning
+	SecondToken Stamp `json:"second_token_ns,omitzero"` // C_2: second chunk with output
+	LastToken   Stamp `json:"last_token_ns,omitzero"`   // L: last chunk with output
+	End         Stamp `json:"end_ns,omitzero"`          // E: stream ended
 
-	Chunks      int     `json:"chunks,omitempty"`        // chunks with output
-	Events      int     `json:"events,omitempty"`        // all events of the stream
+	Chunks      int     `json:"chunks,omitzero"`         // chunks with output
+	Events      int     `json:"events,omitzero"`         // all events of the stream
 	ChunkGapsNs []int64 `json:"chunk_gaps_ns,omitempty"` // C_{i+1} − C_i
-	Finish      string  `json:"finish,omitempty"`        // finish_reason
+	Finish      string  `json:"finish,omitzero"`         // finish_reason
 
-	Usage *Usage `json:"usage,omitempty"`
+	Usage *Usage `json:"usage,omitzero"`
 	HTTP  HTTP   `json:"http,omitzero"`
 }
 
 // Usage is the engine's own count, from the last non-empty usage object. A
 // field the engine did not send is nil.
 type Usage struct {
-	PromptTokens     *int64 `json:"prompt_tokens,omitempty"`
-	CompletionTokens *int64 `json:"completion_tokens,omitempty"`
-	TotalTokens      *int64 `json:"total_tokens,omitempty"`
-	CachedTokens     *int64 `json:"cached_tokens,omitempty"`
-	ReasoningTokens  *int64 `json:"reasoning_tokens,omitempty"`
+	PromptTokens     *int64 `json:"prompt_tokens,omitzero"`
+	CompletionTokens *int64 `json:"completion_tokens,omitzero"`
+	TotalTokens      *int64 `json:"total_tokens,omitzero"`
+	CachedTokens     *int64 `json:"cached_tokens,omitzero"`
+	ReasoningTokens  *int64 `json:"reasoning_tokens,omitzero"`
 	// FirstChunkTokens is the completion count at the first output chunk, known
 	// only when the engine sends usage with every chunk.
-	FirstChunkTokens *int64 `json:"first_chunk_tokens,omitempty"`
+	FirstChunkTokens *int64 `json:"first_chunk_tokens,omitzero"`
 }
 
 // HTTP holds the phases of the exchange (spec/replay.md §7.9). A phase that
 // could not be attributed is nil; one that did not take place on a reused
 // connection is 0.
 type HTTP struct {
-	Reused        *bool  `json:"reused,omitempty"`
-	BlockedNs     *int64 `json:"blocked_ns,omitempty"`
-	DNSNs         *int64 `json:"dns_ns,omitempty"`
-	ConnectNs     *int64 `json:"connect_ns,omitempty"` // TCP and TLS
-	SendNs        *int64 `json:"send_ns,omitempty"`
-	WaitNs        *int64 `json:"wait_ns,omitempty"`    // request written to first body byte
-	ReceiveNs     *int64 `json:"receive_ns,omitempty"` // first to last body read
-	BytesSent     *int64 `json:"bytes_sent,omitempty"` // on the connection, header included
-	BytesReceived *int64 `json:"bytes_received,omitempty"`
-	WriteCalls    *int64 `json:"write_calls,omitempty"`
-	ReadCalls     *int64 `json:"read_calls,omitempty"`
-	Retries       int    `json:"retries,omitempty"` // only with --retry-unsent
+	Reused        *bool  `json:"reused,omitzero"`
+	BlockedNs     *int64 `json:"blocked_ns,omitzero"`
+	DNSNs         *int64 `json:"dns_ns,omitzero"`
+	ConnectNs     *int64 `json:"connect_ns,omitzero"` // TCP and TLS
+	SendNs        *int64 `json:"send_ns,omitzero"`
+	WaitNs        *int64 `json:"wait_ns,omitzero"`    // request written to first body byte
+	ReceiveNs     *int64 `json:"receive_ns,omitzero"` // first to last body read
+	BytesSent     *int64 `json:"bytes_sent,omitzero"` // on the connection, header included
+	BytesReceived *int64 `json:"bytes_received,omitzero"`
+	WriteCalls    *int64 `json:"write_calls,omitzero"`
+	ReadCalls     *int64 `json:"read_calls,omitzero"`
+	Retries       int    `json:"retries,omitzero"` // only with --retry-unsent
 }
 
 // Error is a failure in the words of whoever reported it. Message is cut to

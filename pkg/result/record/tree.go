@@ -11,7 +11,7 @@ type Tree struct {
 	Whole      bool   `json:"whole"`        // played from turn 0 to the end, all of it measured
 
 	Start Stamp   `json:"start_ns"`
-	End   Stamp   `json:"end_ns,omitempty"` // absent when the run ended first
+	End   Stamp   `json:"end_ns,omitzero"` // absent when the run ended first
 	Why   TreeEnd `json:"why"`
 
 	Requests  int   `json:"requests"`
@@ -21,7 +21,7 @@ type Tree struct {
 	SkippedNs int64 `json:"skipped_ns"` // idle time that caps removed
 	// RecordedNs is the time the same play takes with the recorded service
 	// times and the same gaps, joins and skips (decisions.md 28). Only for Whole.
-	RecordedNs int64 `json:"recorded_ns,omitempty"`
+	RecordedNs int64 `json:"recorded_ns,omitzero"`
 }
 
 // TreeEnd says how a tree ended.
@@ -49,8 +49,8 @@ type Sample struct {
 	Errors    int    `json:"errors"`
 	TokensIn  int64  `json:"tokens_in"`
 	TokensOut int64  `json:"tokens_out"`
-	CPUShare  *Float `json:"cpu_share,omitempty"` // of the cores the client may use, 0..1
-	LagMaxMs  Float  `json:"lag_max_ms"`          // largest due → sent since the last sample
-	ConnMaxMs Float  `json:"conn_wait_max_ms"`    // largest wait for a connection since the last sample
+	CPUShare  *Float `json:"cpu_share,omitzero"` // of the cores the client may use, 0..1
+	LagMaxMs  Float  `json:"lag_max_ms"`         // largest due → sent since the last sample
+	ConnMaxMs Float  `json:"conn_wait_max_ms"`   // largest wait for a connection since the last sample
 	HeapBytes uint64 `json:"heap_bytes"`
 }
