@@ -11,6 +11,7 @@ import (
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
+	"github.com/org/agentx-action/pkg/workload/corpus"
 )
 
 // Version is the program's release; the build sets it.
@@ -144,6 +145,9 @@ func (s *session) corpusFacts() *result.Corpus {
 	}
 	if s.Source.Public != "" {
 		f.SourceType, f.Loader = "public_dataset", s.Source.Public
+		if set, err := corpus.Public(s.Source.Public); err == nil {
+			f.Loader, f.HFDatasetName, f.HFSplit = set.Name, set.Dataset, "train"
+		}
 	}
 	for _, t := range c.Traces {
 		for range t.All {

@@ -91,7 +91,11 @@ func (s *session) prepare() (err error) {
 func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
 	switch {
 	case s.Public != "":
-		return corpus.Public(s.Public, o)
+		set, err := corpus.Public(s.Public)
+		if err != nil {
+			return nil, err
+		}
+		return set.Open(o)
 	case len(s.Paths) > 0:
 		return corpus.Open(s.Paths, o)
 	case s.Sample:

@@ -58,10 +58,10 @@ type Config struct {
 //
 // The defaults are the roofline of an 8B dense model with grouped-query
 // attention (Llama 3 8B: 32 layers, 32 heads of 128, 8 KV heads) in BF16 on one
-// H100 SXM (3.35 TB/s, 989 TFLOP/s dense BF16, NVIDIA data sheet), with half of
+// H200 SXM (4.8 TB/s, 989 TFLOP/s dense BF16, NVIDIA data sheet), with half of
 // the peak FLOP/s reached, which is what well-tuned prefill reaches.
 type Cost struct {
-	// StepBaseMs is the reading of the weights: 16 GB / 3.35 TB/s. Default 4.8.
+	// StepBaseMs is the reading of the weights: 16 GB / 4.8 TB/s. Default 3.3.
 	StepBaseMs float64 `json:"step_base_ms,omitzero"`
 	// PrefillUsPerToken: 2 × 8e9 FLOP / 494 TFLOP/s. Default 32.4 (30,900 tokens/s).
 	PrefillUsPerToken float64 `json:"prefill_us_per_token,omitzero"`
@@ -71,7 +71,7 @@ type Cost struct {
 	// DecodeUsPerSeq is the arithmetic of one token of output, as above. Default 32.4.
 	DecodeUsPerSeq float64 `json:"decode_us_per_seq,omitzero"`
 	// KVReadNsPerToken is the reading of one token's keys and values:
-	// 131,072 B / 3.35 TB/s. Default 39.
+	// 131,072 B / 4.8 TB/s. Default 27.3.
 	KVReadNsPerToken float64 `json:"kv_read_ns_per_token,omitzero"`
 }
 
@@ -79,8 +79,8 @@ type Cost struct {
 type Cache struct {
 	// BlockSize in tokens. Default 16, vLLM's on CUDA.
 	BlockSize int `json:"block_size_tokens,omitzero"`
-	// GPUBlocks is the size of the pool; 0 is unlimited. Default() sets 26,700:
-	// (80 GB × 0.9 − 16 GB of weights) / (131,072 B × 16).
+	// GPUBlocks is the size of the pool; 0 is unlimited. Default() sets 52,900:
+	// (141 GB × 0.9 − 16 GB of weights) / (131,072 B × 16).
 	GPUBlocks int `json:"gpu_blocks,omitzero"`
 	// NoPrefixCaching keeps nothing for reuse, as vLLM's --no-enable-prefix-caching.
 	NoPrefixCaching bool `json:"no_prefix_caching,omitzero"`
@@ -114,10 +114,10 @@ const (
 	SGLang MetricNames = "sglang"
 )
 
-// Default returns an 8B model on one H100, with the pool of that GPU and noise.
+// Default returns an 8B model on one H200, with the pool of that GPU and noise.
 func Default() Config {
 	c := Config{}.withDefaults()
-	c.Cache.GPUBlocks = 26_700
+	c.Cache.GPUBlocks = 52_900
 	c.Noise = Noise{Run: 0.01, Step: 0.02}
 	return c
 }
@@ -127,11 +127,11 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.MaxModelLen, 262_144)
 	orDefault(&c.MaxNumSeqs, 1024)
 	orDefault(&c.MaxNumBatchedTokens, 8192)
-	orDefault(&c.Cost.StepBaseMs, 4.8)
+	orDefault(&c.Cost.StepBaseMs, 3.3)
 	orDefault(&c.Cost.PrefillUsPerToken, 32.4)
 	orDefault(&c.Cost.PrefillNsPerPair, 1.06)
 	orDefault(&c.Cost.DecodeUsPerSeq, 32.4)
-	orDefault(&c.Cost.KVReadNsPerToken, 39)
+	orDefault(&c.Cost.KVReadNsPerToken, 27.3)
 	orDefault(&c.Cache.BlockSize, 16)
 	orDefault(&c.Cache.KVBytesPerToken, 131_072)
 	orDefault(&c.Cache.HostGBps, 50)

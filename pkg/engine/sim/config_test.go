@@ -109,7 +109,7 @@ func TestDescribe(t *testing.T) {
 	if n := strings.Count(text, "\n"); n != 10 {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
-	for _, want := range []string{"26700", "32.4", "4.8", "262144"} {
+	for _, want := range []string{"52900", "32.4", "3.3", "262144"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

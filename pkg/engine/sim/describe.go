@@ -22,7 +22,7 @@ decode       %g µs a sequence + %g ns for every KV token read
 cache        %s
 lower tiers  host %g GB at %g GB/s, disk %g GB at %g GB/s; evicted blocks go down, hits are loaded
 noise        log-normal, σ = %g a run and %g a step, seed %d; 0 makes the times exact
-defaults     an 8B model in BF16 on one H100 by roofline: 3.35 TB/s, half of 989 TFLOP/s, 128 KiB of KV a token
+defaults     an 8B model in BF16 on one H200 by roofline: 4.8 TB/s, half of 989 TFLOP/s, 128 KiB of KV a token
 `,
 		TokensPerMessage, TokensPerGenerationPrompt,
 		c.MaxNumSeqs, c.MaxNumBatchedTokens, c.MaxModelLen,

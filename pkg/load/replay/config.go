@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/org/agentx-action/pkg/load/openai"
@@ -32,7 +33,7 @@ type Config struct {
 
 	WarmupPerLane  int           // further requests of each lane before profiling
 	WarmupDuration time.Duration // or for this long; at most one of the two
-	WarmupGrace    time.Duration // longest wait for a warm-up step's answers; 0 = without limit
+	WarmupGrace    time.Duration // longest wait for answers after a warm-up step's last request; 0 = without limit
 
 	Duration     time.Duration // of profiling
 	Grace        time.Duration // for requests in flight at its end
@@ -58,7 +59,7 @@ type Delays string
 const (
 	DelaysRecorded Delays = ""      // recorded gap from end to start
 	DelaysThink    Delays = "think" // recorded think_time
-	DelaysNone     Delays = "none"
+	DelaysNone     Delays = "none"  // not even between a branch's opening and its streams
 )
 
 // Sampling says which trace a free lane plays next.
@@ -81,8 +82,8 @@ const (
 )
 
 // Sender sends one request and waits for its end. It must be safe for
-// concurrent use and return soon after ctx is cancelled: with Outcome Censored
-// when the cause is ErrRunEnded.
+// concurrent use, read messages no more once it has returned, and return soon
+// after ctx is cancelled: with Outcome Censored when the cause is ErrRunEnded.
 type Sender interface {
 	Send(ctx context.Context, asked *record.Asked, messages Messages) record.Seen
 }
@@ -94,7 +95,8 @@ type Messages interface {
 }
 
 // Sink takes what was seen. Its methods are called from one goroutine and must
-// not block.
+// not block. A tree's counts are of the measured phase (spec/replay.md §4.11): a
+// tree that warm-up played to its end has none.
 type Sink interface {
 	Request(record.Record)
 	Tree(record.Tree)
@@ -123,7 +125,7 @@ type Outcome struct {
 	Skips     Skips
 	Played    map[string]int // trace id → trees started
 	Dropped   []string       // traces that warm-up dropped, with the reason
-	Lost      int            // requests that never reported back
+	Lost      int            // requests that never reported back; the Sink has them as censored
 	Short     int            // tokens that --isl wire could not take off
 }
 
@@ -150,11 +152,36 @@ func (c *Config) check(w Workload) error {
 	if c.WarmupPerLane > 0 && c.WarmupDuration > 0 {
 		errs = append(errs, errors.New("warm-up by requests and by duration exclude each other"))
 	}
-	if c.StartMinRatio < 0 || c.StartMaxRatio > 1 || c.StartMinRatio > c.StartMaxRatio {
+	if !(0 <= c.StartMinRatio && c.StartMinRatio <= c.StartMaxRatio && c.StartMaxRatio <= 1) {
 		errs = append(errs, fmt.Errorf("the start window %g to %g is not within 0 to 1", c.StartMinRatio, c.StartMaxRatio))
 	}
 	if len(c.Models) == 0 {
 		errs = append(errs, errors.New("no model is named"))
 	}
+	if c.WarmupPerLane < 0 {
+		errs = append(errs, fmt.Errorf("warm-up requests per lane are %d; they must not be negative", c.WarmupPerLane))
+	}
+	for _, d := range []struct {
+		what string
+		is   time.Duration
+	}{
+		{"warm-up duration", c.WarmupDuration}, {"warm-up grace period", c.WarmupGrace}, {"grace period", c.Grace},
+		{"drain timeout", c.DrainTimeout}, {"system idle cap", c.SystemIdleCap}, {"tree idle cap", c.TreeIdleCap},
+		{"delay cap", c.DelayCap}, {"sampling interval", c.SampleEvery},
+	} {
+		if d.is < 0 {
+			errs = append(errs, fmt.Errorf("the %s is %v; it must not be negative", d.what, d.is))
+		}
+	}
+	errs = append(errs, oneOf("sampling", c.Sampling, "", SamplingSequential, SamplingShuffle, SamplingRandom),
+		oneOf("lane plan", c.LanePlan, "", LanePlanShared, LanePlanSeeded),
+		oneOf("source of delays", c.Delays, DelaysRecorded, DelaysThink, DelaysNone))
 	return errors.Join(errs...)
+}
+
+func oneOf[T ~string](what string, is T, known ...T) error {
+	if slices.Contains(known, is) {
+		return nil
+	}
+	return fmt.Errorf("the %s %q is not known; it must be one of %q", what, is, known)
 }

@@ -28,7 +28,7 @@ func (h *health) start(now record.Stamp) {
 func (h *health) due(now record.Stamp) bool { return now >= h.next }
 
 func (h *health) saw(rec *record.Record) {
-	if lag, ok := rec.Seen.Sent.Sub(rec.Asked.Due); ok {
+	if lag, ok := rec.Seen.Sent.Sub(rec.Asked.Ready); ok {
 		h.lagMax = max(h.lagMax, lag)
 	}
 	if ns := rec.Seen.HTTP.BlockedNs; ns != nil {

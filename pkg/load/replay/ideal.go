@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/org/agentx-action/pkg/result/record"
 	"github.com/org/agentx-action/pkg/workload/prompt"
 	"github.com/org/agentx-action/pkg/workload/trace"
@@ -38,76 +40,76 @@ type piece struct {
 	shared bool // stands before the marker: the same text in every tree of the trace
 }
 
-// pieces cuts a prompt where its messages or its runs of blocks change.
-func pieces(blocks *trace.Blocks, o prompt.Outline) sent {
-	var out sent
+// pieces cuts a prompt where its messages or its runs of blocks change. marked
+// says that the tree's marker leads the first user message, or the first one if
+// no user speaks.
+func pieces(blocks *trace.Blocks, o prompt.Outline, marked bool) sent {
+	out := make(sent, 0, len(o.Messages)+8)
 	var paths []trace.Path
-	signature := uint64(1)
+	signature := uint64(0)
 	from := int32(0)
+	lead := len(o.Messages)
+	if marked {
+		lead = max(0, slices.IndexFunc(o.Messages, func(m prompt.Segment) bool { return m.Role == prompt.RoleUser }))
+	}
 	for i, m := range o.Messages {
-		signature = fold(signature, uint64(m.Role))
-		if i == o.Marked {
-			signature = fold(signature, markedHere)
+		signature = mix(signature, uint64(m.Role))
+		if i == lead {
+			signature = mix(signature, 1)
 		}
 		paths = blocks.Runs(paths[:0], o.Path, int(from), int(m.End))
 		for _, p := range paths {
-			out = append(out, piece{stretch{signature, p.Run}, p.Len, i < o.Marked})
+			out = append(out, piece{stretch{signature, p.Run}, p.Len, i < lead})
 		}
 		from = m.End
-		signature = fold(signature, uint64(m.End)<<8)
+		signature = mix(signature, uint64(m.End))
 	}
 	return out
 }
 
-// markedHere stands for the marker; it is no role.
-const markedHere = 0xff
+// mix takes a value into a signature.
+func mix(signature, value uint64) uint64 {
+	signature = (signature ^ value) * 0x9e3779b97f4a7c15
+	return signature ^ signature>>29
+}
 
-func fold(signature, x uint64) uint64 { return (signature ^ x) * 0x9e3779b97f4a7c15 }
-
-// follow is how many leading blocks of a prompt were sent before. The second
-// figure is the part of them that stands before the marker.
-func (r reach) follow(s sent, trees reach) (blocks, shared int32) {
-	for _, p := range s {
+// follow is how many leading blocks of a prompt were sent before. It looks from
+// the end, where a prompt that goes on from another one differs from it: what
+// reached a piece has passed all before it.
+func (r reach) follow(s sent, trees reach) int32 {
+	for i := len(s) - 1; i >= 0; i-- {
+		p := s[i]
 		known := r[p.stretch]
 		if p.shared {
 			known = max(known, trees[p.stretch])
 		}
-		if known <= blocks {
-			return blocks, shared
-		}
-		blocks = min(known, p.to)
-		if p.shared {
-			shared = blocks
-		}
-		if blocks < p.to {
-			return blocks, shared
+		if known > 0 {
+			return min(known, p.to)
 		}
 	}
-	return blocks, shared
+	return 0
 }
 
 func (r reach) add(s sent) {
-	for _, p := range s {
-		if r[p.stretch] < p.to {
-			r[p.stretch] = p.to
-		}
+	for i := len(s) - 1; i >= 0 && r[s[i].stretch] < s[i].to; i-- {
+		r[s[i].stretch] = s[i].to
 	}
 }
 
 // issue notes a prompt as begun and fills in what could be cached for it.
 func (i *ideal) issue(s sent, asked *record.Asked) {
-	ended, _ := i.ended.follow(s, *i.trees)
-	begun, _ := i.begun.follow(s, *i.trees)
-	asked.IdealEnded, asked.IdealBegun = int(ended), max(int(begun), int(ended))
+	ended := i.ended.follow(s, *i.trees)
+	begun := i.begun.follow(s, *i.trees)
+	asked.IdealEnded, asked.IdealBegun = int(ended), int(max(begun, ended))
 	i.begun.add(s)
 }
 
-// end notes a prompt as processed.
+// end notes a prompt that the engine has answered.
 func (i *ideal) end(s sent) {
 	i.ended.add(s)
-	for _, p := range s {
-		if p.shared && (*i.trees)[p.stretch] < p.to {
-			(*i.trees)[p.stretch] = p.to
-		}
+	before := slices.IndexFunc(s, func(p piece) bool { return !p.shared })
+	if before < 0 {
+		before = len(s)
 	}
+	i.trees.add(s[:before])
 }

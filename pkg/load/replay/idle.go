@@ -50,6 +50,9 @@ func (r *run) wake(deadline record.Stamp) record.Stamp {
 		at = min(at, deadline)
 	}
 	p := r.agenda.next()
+	if p == nil && r.inFlight > 0 && r.patience > 0 {
+		at = min(at, r.lastSend.Add(r.patience))
+	}
 	if p == nil || r.phase == draining {
 		return at
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -21,23 +22,31 @@ type flight struct {
 	seen   record.Seen
 }
 
-// issue sends a turn now. due is when the plan wanted it.
-func (r *run) issue(p *play, s *stream, due record.Stamp, kind record.Kind) {
+// issue sends a turn now. Nothing but the client has held it since ready.
+func (r *run) issue(p *play, s *stream, ready record.Stamp, kind record.Kind) {
 	turn := s.turn()
 	if kind == record.KindPrimer {
 		turn = s.Turns[s.next-1]
 	}
 	f := &flight{play: p, stream: s, turn: turn}
-	f.record.Asked = r.ask(p, s, turn, due, kind)
-	f.record.Asked.JoinSince = s.joinSince
-	s.joinSince = 0
+	f.record.Asked = r.ask(p, s, turn, kind)
+	f.record.Asked.Ready = ready
+	s.idle()
 	s.state = flying
 	r.inFlight++
 	p.inFlight++
-	p.report.Requests++
-	p.report.PeakLive = max(p.report.PeakLive, p.inFlight)
+	p.sent++
+	if kind == record.KindTurn {
+		p.report.Requests++
+		p.report.PeakLive = max(p.report.PeakLive, p.inFlight)
+		if len(turn.Joins) > 0 {
+			p.report.Joins++
+		}
+	}
 
-	f.record.Asked.Issued = r.clock.Now()
+	r.lastSend = r.clock.Now()
+	f.record.Asked.Issued = r.lastSend
+	r.aloft[f] = struct{}{}
 	go r.fly(r.flights, f, f.record.Asked)
 	r.launched = append(r.launched, f)
 }
@@ -51,7 +60,10 @@ func (r *run) fly(ctx context.Context, f *flight, asked record.Asked) {
 	asked.Messages, asked.Reset = text.Messages(), text.Reset
 	f.text = text
 	f.seen = r.sender.Send(ctx, &asked, text)
-	r.landed <- f
+	select {
+	case r.landed <- f:
+	case <-r.gone:
+	}
 }
 
 // account works out what an endless cache would have held for the requests just
@@ -60,14 +72,14 @@ func (r *run) fly(ctx context.Context, f *flight, asked record.Asked) {
 func (r *run) account() {
 	for _, f := range r.launched {
 		o := r.work.Maker.Outline(f.play.trace, f.play.plans[f.stream.Index], f.turn.Index)
-		f.sent = pieces(f.play.trace.Blocks, o)
+		f.sent = pieces(f.play.trace.Blocks, o, r.cfg.Marker != prompt.MarkerNone)
 		f.play.ideal.issue(f.sent, &f.record.Asked)
 	}
 	r.launched = r.launched[:0]
 }
 
 // ask fills in what the plan knows of a request.
-func (r *run) ask(p *play, s *stream, turn *tree.Turn, due record.Stamp, kind record.Kind) record.Asked {
+func (r *run) ask(p *play, s *stream, turn *tree.Turn, kind record.Kind) record.Asked {
 	rec := turn.Request
 	a := record.Asked{
 		Num: r.requests, Phase: record.PhaseWarmup, Kind: kind,
@@ -77,8 +89,8 @@ func (r *run) ask(p *play, s *stream, turn *tree.Turn, due record.Stamp, kind re
 		Model: p.models[rec.Model], MaxTokens: 1, RecordedIn: rec.In, RecordedOut: rec.Out,
 		BlockSize: p.trace.BlockSize, Blocks: rec.Whole,
 		HitInstant: turn.Hit.Instant, HitCausal: turn.Hit.Causal,
-		DelayMs: int64(1000 * r.delay(turn)), SkippedMs: (p.skip + r.agenda.skip).Milliseconds(),
-		Due: due,
+		SkippedMs: p.skipped(r.agenda.skip).Milliseconds(),
+		Due:       s.due, JoinSince: s.joinSince,
 	}
 	if s.Index != 0 {
 		a.Depth = 1
@@ -87,6 +99,7 @@ func (r *run) ask(p *play, s *stream, turn *tree.Turn, due record.Stamp, kind re
 	if kind == record.KindTurn {
 		a.Phase = record.PhaseProfiling
 		a.MaxTokens = prompt.MaxTokens(turn, r.cfg.MaxOSL)
+		a.DelayMs = int64(math.Round(1000 * r.delay(turn)))
 	}
 	r.requests++
 	return a
@@ -100,7 +113,7 @@ func (r *run) delay(t *tree.Turn) float64 {
 	d := t.DelayS
 	switch r.cfg.Delays {
 	case DelaysThink:
-		d = t.Request.ThinkTimeS.Or(0)
+		d = max(0, t.Request.ThinkTimeS.Or(0))
 	case DelaysNone:
 		d = 0
 	}
@@ -108,4 +121,12 @@ func (r *run) delay(t *tree.Turn) float64 {
 		d = min(d, limit)
 	}
 	return d
+}
+
+// childDelay is how long after its branch opens a stream is due, in seconds.
+func (r *run) childDelay(b *tree.Branch, s *tree.Stream) float64 {
+	if r.cfg.Delays == DelaysNone {
+		return 0
+	}
+	return b.ChildDelayS(s)
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,15 +20,17 @@ type play struct {
 	streams         []*stream
 	ideal           *ideal
 
-	originS float64 // trace time of entry: t*, or the first turn's time
+	originS float64 // trace time that hand-off offsets count from: t*, or the first turn's time
 	whole   bool    // entered at turn 0, in profiling
 	dropped bool    // its context does not fit the engine
 
-	timers timers
-	slot   int           // in the agenda, -1 when it has no timer
-	skip   time.Duration // idle time removed for this tree alone
-	held   []*stream     // due, but waiting for gates or children
+	timers     timers
+	slot       int           // in the agenda, -1 when it has no timer
+	skip       time.Duration // idle time removed for this tree alone
+	skipBefore time.Duration // removed for all trees before this one
+	held       []*stream     // due, but waiting for gates or children
 
+	sent      int // requests, of all steps
 	inFlight  int
 	idleSince record.Stamp
 	capFloor  record.Stamp // when a due turn was last held: an idle cap acts no earlier
@@ -53,7 +56,8 @@ type stream struct {
 	state       state
 	next        int // turn
 	correlation string
-	joinSince   record.Stamp // when its held turn was due, if children were what it lacked
+	due         record.Stamp // when its held turn was due
+	joinSince   record.Stamp // since when children are all that holds it
 }
 
 func (s *stream) turn() *tree.Turn { return s.Turns[s.next] }
@@ -67,6 +71,9 @@ func (p *play) over(t *tree.Turn) bool {
 	return s.state == finished || s.next > t.Index
 }
 
+// idle takes a stream's next turn back to where a step finds it.
+func (s *stream) idle() { s.state, s.due, s.joinSince = ready, 0, 0 }
+
 // joined reports whether all children that the turn joins are done.
 func (p *play) joined(t *tree.Turn) bool {
 	for _, b := range t.Joins {
@@ -77,6 +84,20 @@ func (p *play) joined(t *tree.Turn) bool {
 		}
 	}
 	return true
+}
+
+// seeJoin notes when children become all that holds a turn that is due.
+func (p *play) seeJoin(s *stream, at record.Stamp) {
+	t := s.turn()
+	if s.joinSince.Seen() || p.joined(t) {
+		return
+	}
+	for _, g := range t.Gates {
+		if !p.over(g) && !slices.Contains(t.Joins, g.Stream.Branch) {
+			return
+		}
+	}
+	s.joinSince = at
 }
 
 // free reports whether the turn's gates and children let it go.
@@ -113,6 +134,10 @@ func (p *play) stop(s *stream) {
 	}
 }
 
+// skipped is the idle time that caps have removed from the tree so far. system
+// is what they removed for all trees of the run.
+func (p *play) skipped(system time.Duration) time.Duration { return p.skip + system - p.skipBefore }
+
 // open makes a stream's next turn playable.
 func (p *play) open(s *stream) {
 	s.state = ready
@@ -138,7 +163,8 @@ func (r *run) newPlay(lane int, sc *script) *play {
 	}
 	p.open(p.streams[0])
 	p.report = record.Tree{Num: p.num, Lane: lane, TraceID: sc.trace.ID, Pass: pass, RootID: p.streams[0].correlation,
-		Start: r.clock.Now(), SkippedNs: int64(r.agenda.skip)}
+		Start: r.clock.Now()}
+	p.skipBefore = r.agenda.skip
 	r.lanes[lane].play = p
 	return p
 }

@@ -1,9 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/org/agentx-action/pkg/result/record"
@@ -13,6 +16,10 @@ import (
 // state that warm-up left, for the benchmark duration and the grace period.
 func (r *run) profile(ctx context.Context) error {
 	r.rest()
+	if err := r.fill(r.clock.Now()); err != nil {
+		return err
+	}
+	r.patience = 0
 	r.begin("profiling", profiling, r.cfg.Duration)
 	start := r.clock.Now()
 	r.idleSince = start
@@ -39,9 +46,12 @@ func never() bool { return false }
 func (r *run) rest() {
 	for _, l := range r.lanes {
 		p := l.play
+		if p == nil {
+			continue
+		}
 		r.agenda.clear(p)
 		for _, s := range p.held {
-			s.state, s.joinSince = ready, 0
+			s.idle()
 		}
 		p.held = p.held[:0]
 	}
@@ -66,21 +76,21 @@ func (r *run) armAll(start record.Stamp) {
 		if r.cfg.Burst {
 			first = r.firstOffset(r.lanes[i : i+1])
 		}
-		l.play.idleSince = start
-		for _, s := range l.play.streams {
+		p := l.play
+		p.idleSince = start
+		for _, s := range p.streams {
 			if s.state == ready {
-				r.agenda.arm(l.play, s, start+seconds(max(0, offset(l.play, s)-first)))
+				r.agenda.arm(p, s, start+seconds(max(0, offset(p, s)-first)))
 			}
 		}
-		l.play.whole = l.play.fresh() && l.play.report.Requests == 0
-		if l.play.whole {
-			l.play.report.Start = start
+		if p.whole = p.atStart() && p.sent == 0; p.whole {
+			p.report.Start = r.agenda.due(p)
 		}
 	}
 }
 
-// fresh reports whether nothing of the tree was entered past its first turn.
-func (p *play) fresh() bool {
+// atStart reports whether nothing of the tree was entered past its first turn.
+func (p *play) atStart() bool {
 	for i, s := range p.streams {
 		if s.next > 0 || i == 0 && s.state == finished {
 			return false
@@ -113,19 +123,33 @@ func (r *run) firstOffset(lanes []*lane) float64 {
 // most the drain timeout, and live trees are reported as cut.
 func (r *run) cutOff() {
 	r.halt()
+	r.patience = 0
 	r.cancel(ErrRunEnded)
 	limit := r.cfg.DrainTimeout
 	if limit == 0 {
 		limit = 10 * time.Second
 	}
 	_ = r.loop(context.Background(), r.clock.Now().Add(limit), r.quiet)
-	r.out.Lost = r.inFlight
 	now := r.clock.Now()
+	r.giveUp(now)
 	r.sample(now)
 	for _, l := range r.lanes {
 		if l.play != nil {
 			r.close(l.play, now, record.TreeCut)
 		}
+	}
+}
+
+// giveUp reports the requests that never came back as censored.
+func (r *run) giveUp(now record.Stamp) {
+	r.out.Lost = len(r.aloft)
+	lost := slices.Collect(maps.Keys(r.aloft))
+	slices.SortFunc(lost, func(a, b *flight) int { return cmp.Compare(a.record.Asked.Num, b.record.Asked.Num) })
+	for _, f := range lost {
+		f.record.Seen = record.Seen{Outcome: record.Censored, End: now,
+			Error: &record.Error{Code: 499, Type: "lost", Message: "the request did not end when it was cancelled"}}
+		r.count(&f.record)
+		r.sink.Request(f.record)
 	}
 }
 

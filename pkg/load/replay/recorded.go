@@ -8,9 +8,10 @@ import (
 
 // recordedTime is how long a tree takes from turn 0 when every request takes its
 // recorded time and delays, spawns, joins and gates hold as in a replay
-// (decisions.md 28). delay gives a turn's delay in seconds.
-func recordedTime(t *tree.Tree, delay func(*tree.Turn) float64) time.Duration {
-	p := &rehearsal{t: t, delay: delay, next: make([]int, len(t.Streams)), readyS: make([]float64, len(t.Streams)), open: make([]bool, len(t.Streams)), endS: map[*tree.Turn]float64{}}
+// (decisions.md 28). delay gives a turn's delay, and childDelay that of a
+// branch's stream, in seconds.
+func recordedTime(t *tree.Tree, delay func(*tree.Turn) float64, childDelay func(*tree.Branch, *tree.Stream) float64) time.Duration {
+	p := &rehearsal{t: t, delay: delay, childDelay: childDelay, next: make([]int, len(t.Streams)), readyS: make([]float64, len(t.Streams)), open: make([]bool, len(t.Streams)), endS: map[*tree.Turn]float64{}}
 	p.open[0] = true
 	for moved := true; moved; {
 		moved = false
@@ -24,13 +25,14 @@ func recordedTime(t *tree.Tree, delay func(*tree.Turn) float64) time.Duration {
 }
 
 type rehearsal struct {
-	t      *tree.Tree
-	delay  func(*tree.Turn) float64
-	next   []int
-	readyS []float64
-	open   []bool
-	endS   map[*tree.Turn]float64
-	lastS  float64
+	t          *tree.Tree
+	delay      func(*tree.Turn) float64
+	childDelay func(*tree.Branch, *tree.Stream) float64
+	next       []int
+	readyS     []float64
+	open       []bool
+	endS       map[*tree.Turn]float64
+	lastS      float64
 }
 
 // play plays a turn if all it waits for has been played.
@@ -68,7 +70,7 @@ func (p *rehearsal) spawn(branches []*tree.Branch, atS float64) {
 	for _, b := range branches {
 		for _, s := range b.Streams {
 			p.open[s.Index] = true
-			p.readyS[s.Index] = atS + b.ChildDelayS(s)
+			p.readyS[s.Index] = atS + p.childDelay(b, s)
 		}
 	}
 }

@@ -38,8 +38,12 @@ type run struct {
 	flights  context.Context // of the requests in flight
 	cancel   context.CancelCauseFunc
 	landed   chan *flight
-	launched []*flight // since the last account
+	gone     chan struct{}        // closed when nobody listens to landed any more
+	aloft    map[*flight]struct{} // in flight
+	launched []*flight            // since the last account
 	inFlight int
+	lastSend record.Stamp
+	patience time.Duration // warm-up: longest wait for answers after the last send; 0 = without limit
 
 	idleSince, capFloor record.Stamp // of the whole system
 	trees, requests     int
@@ -65,14 +69,15 @@ func Run(ctx context.Context, cfg Config, work Workload, sender Sender, sink Sin
 	r := &run{
 		cfg: cfg, work: work, sender: sender, sink: sink, clock: clock,
 		shelf: newShelf(work.Traces), banned: map[string]bool{}, reused: map[string]*reach{},
-		landed: make(chan *flight, 4*cfg.Concurrency+64),
-		out:    Outcome{Played: map[string]int{}},
+		landed: make(chan *flight, 4*cfg.Concurrency+64), gone: make(chan struct{}), aloft: map[*flight]struct{}{},
+		out: Outcome{Played: map[string]int{}},
 	}
 	r.health.every = cfg.SampleEvery
 	r.health.start(clock.Now())
 	for _, s := range samplers(cfg, len(work.Traces)) {
 		r.lanes = append(r.lanes, &lane{sampler: s})
 	}
+	defer close(r.gone)
 	err := r.play(ctx)
 	r.cutOff()
 	return r.out, err
@@ -82,6 +87,9 @@ func Run(ctx context.Context, cfg Config, work Workload, sender Sender, sink Sin
 func (r *run) play(ctx context.Context) error {
 	r.enterFlights(ctx)
 	for l := range r.lanes {
+		if ctx.Err() != nil {
+			return r.stopped(ctx, nil)
+		}
 		if err := r.enter(l); err != nil {
 			return err
 		}
@@ -110,66 +118,76 @@ func (r *run) enterFlights(ctx context.Context) {
 	r.flights, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 }
 
-// loop fires what is due, waits for the next event, and handles it, until done
-// says that the step is over, the deadline passes or ctx ends.
+// loop handles answers, fires what is due and waits for the next event, until
+// done says that the step is over, the deadline passes, ctx ends or warm-up's
+// patience does. From the deadline or the end of ctx on nothing is sent, not even
+// what an answer of that very moment would let go.
 func (r *run) loop(ctx context.Context, deadline record.Stamp, done func() bool) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	var landed *flight
 	for {
 		now := r.clock.Now()
-		if err := r.fire(now, deadline); err != nil {
+		over := ctx.Err() != nil || deadline.Seen() && now >= deadline
+		if over {
+			r.halt()
+		}
+		if err := r.landAll(landed); err != nil || over {
 			return err
 		}
+		r.fire(now, deadline)
 		r.account()
 		if r.health.due(now) {
 			r.sample(now)
 		}
-		if done() || ctx.Err() != nil || deadline.Seen() && now >= deadline {
+		if done() || r.impatient(now) {
 			return nil
 		}
 		timer.Reset(max(0, r.clock.Until(r.wake(deadline))))
+		landed = nil
 		select {
-		case f := <-r.landed:
-			if err := r.land(f); err != nil {
-				return err
-			}
-			if err := r.landMore(); err != nil {
-				return err
-			}
+		case landed = <-r.landed:
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// landMore handles the answers that came in meanwhile, before anything is fired.
-func (r *run) landMore() error {
+// landAll handles an answer, if one is given, and those that came in meanwhile.
+func (r *run) landAll(f *flight) error {
 	for {
-		select {
-		case f := <-r.landed:
+		if f != nil {
 			if err := r.land(f); err != nil {
 				return err
 			}
+		}
+		select {
+		case f = <-r.landed:
 		default:
 			return nil
 		}
 	}
 }
 
+// impatient reports whether warm-up has waited too long for its last answers.
+func (r *run) impatient(now record.Stamp) bool {
+	return r.patience > 0 && r.inFlight > 0 && r.agenda.next() == nil && now >= r.lastSend.Add(r.patience)
+}
+
 // fire sends every turn whose time has come.
-func (r *run) fire(now, deadline record.Stamp) error {
-	if deadline.Seen() && now >= deadline || r.phase == draining {
-		return nil
+func (r *run) fire(now, deadline record.Stamp) {
+	if r.phase == draining {
+		return
 	}
 	for {
 		r.applyCaps(now)
 		p := r.agenda.next()
 		if p == nil {
-			return nil
+			return
 		}
 		due := r.agenda.due(p)
 		if due > now || deadline.Seen() && due >= deadline {
-			return nil
+			return
 		}
 		r.ripe(p, r.agenda.pop(p), due, now)
 	}
@@ -177,78 +195,74 @@ func (r *run) fire(now, deadline record.Stamp) error {
 
 // ripe sends a turn that is due, or holds it until gates and children let it go.
 func (r *run) ripe(p *play, s *stream, due, now record.Stamp) {
+	s.due = due
 	if r.phase == primers {
 		r.issue(p, s, due, record.KindPrimer)
 		return
 	}
-	turn := s.turn()
-	if p.free(turn) {
+	if p.free(s.turn()) {
 		r.dispatch(p, s, due)
 		return
 	}
 	s.state = waiting
 	p.held = append(p.held, s)
 	p.capFloor, r.capFloor = now, now
-	if !p.joined(turn) {
-		s.joinSince = due
-	}
+	p.seeJoin(s, due)
 }
 
-// dispatch sends a turn that nothing holds any more.
-func (r *run) dispatch(p *play, s *stream, due record.Stamp) {
-	switch r.phase {
-	case pressure:
-		if r.cfg.WarmupPerLane > 0 && r.lanes[p.lane].used >= r.cfg.WarmupPerLane {
-			s.state, s.joinSince = ready, 0 // profiling goes on with it
-			return
-		}
-		r.lanes[p.lane].used++
-		r.issue(p, s, due, record.KindPressure)
-	case profiling:
-		r.issue(p, s, due, record.KindTurn)
-	default:
-		s.state, s.joinSince = ready, 0
+// dispatch sends a turn that nothing holds any more since ready.
+func (r *run) dispatch(p *play, s *stream, ready record.Stamp) {
+	switch lane := r.lanes[p.lane]; {
+	case r.phase == profiling:
+		r.issue(p, s, ready, record.KindTurn)
+	case r.phase == pressure && (r.cfg.WarmupPerLane == 0 || lane.used < r.cfg.WarmupPerLane):
+		lane.used++
+		r.issue(p, s, ready, record.KindPressure)
+	default: // the next step goes on with it
+		s.idle()
 		return
 	}
-	turn := s.turn()
-	if len(turn.Joins) > 0 {
-		p.report.Joins++
-	}
-	for _, b := range turn.SpawnOnIssue {
-		r.spawn(p, b, due)
+	for _, b := range s.turn().SpawnOnIssue {
+		r.spawn(p, b, ready)
 	}
 }
 
 // release sends the held turns that may go now.
 func (r *run) release(p *play, at record.Stamp) {
-	for i := 0; i < len(p.held); {
-		s := p.held[i]
-		if s.state != waiting {
-			p.held = append(p.held[:i], p.held[i+1:]...)
-			continue
+	held := p.held
+	p.held = p.held[:0]
+	for _, s := range held {
+		switch ready := max(at, s.due); {
+		case p.free(s.turn()):
+			r.dispatch(p, s, ready)
+		default:
+			p.seeJoin(s, ready)
+			p.held = append(p.held, s)
 		}
-		if !p.free(s.turn()) {
-			i++
-			continue
-		}
-		p.held = append(p.held[:i], p.held[i+1:]...)
-		r.dispatch(p, s, at)
 	}
 }
 
 // land handles an answer.
 func (r *run) land(f *flight) error {
+	r.account() // before this answer changes what a cache could hold
+	delete(r.aloft, f)
 	f.record.Seen = f.seen
+	seen := &f.record.Seen
+	if seen.Outcome == record.Censored && r.flights.Err() == nil {
+		seen.Outcome = record.Failed // nobody cut it off
+	}
 	a := &f.record.Asked
 	a.TextTokens, a.MarkTokens, a.Messages, a.Reset = f.text.TextTokens(), f.text.MarkerTokens(), f.text.Messages(), f.text.Reset
 	a.Digest = f.text.Digest()
 	r.out.Short += f.text.Short
-	at := f.seen.End
+	at := seen.End
 	if !at.Seen() {
 		at = r.clock.Now()
 	}
 	p := f.play
-	p.ideal.end(f.sent)
+	if seen.Outcome == record.OK || seen.FirstToken.Seen() {
+		p.ideal.end(f.sent)
+	}
 	p.inFlight--
 	r.inFlight--
 	if p.inFlight == 0 {
@@ -263,22 +277,27 @@ func (r *run) land(f *flight) error {
 	if a.Kind == record.KindPrimer {
 		return r.primed(f, at)
 	}
+	abort := r.checkThreshold()
+	if abort != nil {
+		r.halt()
+	}
 	if err := r.advance(f, at); err != nil {
 		return err
 	}
-	return r.checkThreshold()
+	return abort
 }
 
 // advance moves the stream of an answered turn on (spec/replay.md §4.5).
 func (r *run) advance(f *flight, at record.Stamp) error {
 	p, s := f.play, f.stream
-	if f.seen.Outcome == record.Censored { // the run is ending: this turn was not played
+	outcome := f.record.Seen.Outcome
+	if outcome == record.Censored { // the run is ending: this turn was not played
 		s.state = ready
 		return nil
 	}
 	s.next++
 	switch {
-	case f.seen.Outcome == record.Overflow && !f.turn.Last():
+	case outcome == record.Overflow && !f.turn.Last():
 		p.stop(s)
 		if s.Index == 0 {
 			p.report.Why = record.TreeOverflow
@@ -293,35 +312,28 @@ func (r *run) advance(f *flight, at record.Stamp) error {
 		r.spawn(p, b, at)
 	}
 	r.release(p, at)
-	if p.drained() {
-		why := record.TreeDrained
-		if p.report.Why != "" {
-			why = p.report.Why
-		}
-		r.close(p, at, why)
-		return r.after(p.lane, at)
+	if !p.drained() {
+		return nil
 	}
-	return nil
-}
-
-// after fills a lane whose tree is over, where the step still sends.
-func (r *run) after(l int, at record.Stamp) error {
+	why := record.TreeDrained
+	if p.report.Why != "" {
+		why = p.report.Why
+	}
+	r.close(p, at, why)
 	if r.phase == draining {
 		return nil
 	}
-	return r.recycle(l, at)
+	return r.recycle(p.lane, at)
 }
 
 // armNext sets the time of a stream's next turn.
 func (r *run) armNext(p *play, s *stream, at record.Stamp) {
-	if r.phase == draining {
-		return
+	switch r.phase {
+	case pressure:
+		r.agenda.arm(p, s, at)
+	case profiling:
+		r.agenda.arm(p, s, at+seconds(r.delay(s.turn())))
 	}
-	d := 0.0
-	if r.phase == profiling {
-		d = r.delay(s.turn())
-	}
-	r.agenda.arm(p, s, at+seconds(d))
 }
 
 // spawn opens the streams of a branch. A stream that the entry point had opened
@@ -333,15 +345,13 @@ func (r *run) spawn(p *play, b *tree.Branch, at record.Stamp) {
 			continue
 		}
 		p.open(s)
-		p.report.Children++
-		if r.phase == draining {
-			continue
+		switch r.phase {
+		case pressure:
+			r.agenda.arm(p, s, at)
+		case profiling:
+			p.report.Children++
+			r.agenda.arm(p, s, at+seconds(r.childDelay(b, c)))
 		}
-		d := 0.0
-		if r.phase == profiling {
-			d = b.ChildDelayS(c)
-		}
-		r.agenda.arm(p, s, at+seconds(d))
 	}
 }
 
@@ -377,7 +387,7 @@ func (r *run) checkThreshold() error {
 	if r.cfg.FailedThreshold < 0 || r.phase != profiling || total < max(r.cfg.Concurrency, 10) {
 		return nil
 	}
-	if float64(t.failed) > r.cfg.FailedThreshold*float64(total) {
+	if float64(t.failed)/float64(total) > r.cfg.FailedThreshold {
 		return &AbortError{Failed: t.failed, Total: total, Threshold: r.cfg.FailedThreshold}
 	}
 	return nil
@@ -393,4 +403,6 @@ func (e *AbortError) Error() string {
 	return fmt.Sprintf("failed_request_threshold: %d of %d requests failed, more than %g of them; look at the engine's log and at error_summary", e.Failed, e.Total, e.Threshold)
 }
 
-func seconds(s float64) record.Stamp { return record.Stamp(s * 1e9) }
+// seconds is a recorded time as a distance on the clock. Ten years are more than
+// any run lasts, and their sums are no overflow.
+func seconds(s float64) record.Stamp { return record.Stamp(min(s, 10*365*86400) * 1e9) }

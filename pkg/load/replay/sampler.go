@@ -62,7 +62,7 @@ func samplers(cfg Config, traces int) []*sampler {
 		}
 		return out
 	}
-	shared := newSampler(cfg.Sampling, traces, numpy.Derive(cfg.Seed, "dataset.sampler.shuffle"))
+	shared := newSampler(cfg.Sampling, traces, numpy.Derive(cfg.Seed, "dataset.sampler."+string(cfg.Sampling)))
 	for lane := range out {
 		out[lane] = shared
 	}

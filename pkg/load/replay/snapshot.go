@@ -1,9 +1,10 @@
 package replay
 
 import (
-	"sort"
+	"slices"
 
 	"github.com/org/agentx-action/pkg/load/numpy"
+	"github.com/org/agentx-action/pkg/workload/tree"
 )
 
 // enter starts a lane's first tree in the middle of its trace (spec/replay.md §4.3).
@@ -20,6 +21,9 @@ func (r *run) enter(l int) error {
 	if p.snapshot(p.originS) == 0 {
 		p.split(r.cfg.StartMinRatio)
 	}
+	if !p.atStart() {
+		p.report.EnteredAtS = p.originS
+	}
 	return nil
 }
 
@@ -28,7 +32,10 @@ func (r *run) enter(l int) error {
 func (p *play) snapshot(tS float64) (live int) {
 	p.originS = tS
 	for _, s := range p.streams {
-		s.next = sort.Search(len(s.Turns), func(i int) bool { return s.Turns[i].StartS >= tS })
+		s.next = slices.IndexFunc(s.Turns, func(t *tree.Turn) bool { return t.StartS >= tS })
+		if s.next < 0 {
+			s.next = len(s.Turns)
+		}
 	}
 	root := p.streams[0]
 	for i, s := range p.streams {

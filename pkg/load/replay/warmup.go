@@ -16,27 +16,25 @@ const spreadCap = 10 * time.Second
 // turn extends (spec/replay.md §4.4, step A).
 func (r *run) prime(ctx context.Context) error {
 	r.begin("primers", primers, 0)
+	r.patience = r.cfg.WarmupGrace
 	start := r.clock.Now()
 	var most time.Duration
 	for _, l := range r.lanes {
-		for _, s := range l.play.streams {
-			if lead, ok := r.lead(l.play, s); ok {
-				most = max(most, lead)
-			}
-		}
+		most = max(most, r.mostLead(l.play))
 	}
 	for _, l := range r.lanes {
-		r.armPrimers(l.play, start.Add(most), start)
+		r.armPrimers(l.play, start.Add(most))
 	}
-	var deadline record.Stamp
-	if r.cfg.WarmupGrace > 0 {
-		deadline = start.Add(most + r.cfg.WarmupGrace)
-	}
-	err := r.loop(ctx, deadline, r.quiet)
-	if err == nil && ctx.Err() == nil && r.inFlight > 0 {
-		err = fmt.Errorf("warm-up: %d primers were not answered within %v; give --warmup-grace-period more, or look at the engine", r.inFlight, r.cfg.WarmupGrace)
-	}
+	err := r.answered(ctx, "primers", r.loop(ctx, 0, r.quiet))
 	r.end()
+	return err
+}
+
+// answered makes an error of requests that warm-up did not wait for any longer.
+func (r *run) answered(ctx context.Context, what string, err error) error {
+	if err == nil && ctx.Err() == nil && r.inFlight > 0 {
+		err = fmt.Errorf("warm-up: %d %s were not answered within %v; give --warmup-grace-period more, or look at the engine", r.inFlight, what, r.cfg.WarmupGrace)
+	}
 	return err
 }
 
@@ -52,16 +50,24 @@ func (r *run) lead(p *play, s *stream) (time.Duration, bool) {
 	if limit == 0 {
 		limit = spreadCap
 	}
-	lead := time.Duration((p.originS - s.Turns[s.next-1].StartS) * 1e9)
-	return max(0, min(lead, limit)), true
+	lead := seconds(p.originS - s.Turns[s.next-1].StartS)
+	return max(0, min(time.Duration(lead), limit)), true
 }
 
-// armPrimers sets the primers of a tree so that their leads end at entry, but
-// none before earliest.
-func (r *run) armPrimers(p *play, entry, earliest record.Stamp) {
+func (r *run) mostLead(p *play) (most time.Duration) {
 	for _, s := range p.streams {
 		if lead, ok := r.lead(p, s); ok {
-			r.agenda.arm(p, s, max(entry-record.Stamp(lead), earliest))
+			most = max(most, lead)
+		}
+	}
+	return most
+}
+
+// armPrimers sets the primers of a tree so that their leads end at entry.
+func (r *run) armPrimers(p *play, entry record.Stamp) {
+	for _, s := range p.streams {
+		if lead, ok := r.lead(p, s); ok {
+			r.agenda.arm(p, s, entry-record.Stamp(lead))
 		}
 	}
 }
@@ -71,7 +77,7 @@ func (r *run) armPrimers(p *play, entry, earliest record.Stamp) {
 func (r *run) primed(f *flight, at record.Stamp) error {
 	p, s := f.play, f.stream
 	s.state = ready
-	switch f.seen.Outcome {
+	switch f.record.Seen.Outcome {
 	case record.OK:
 	case record.Overflow:
 		if s.Index != 0 {
@@ -82,7 +88,7 @@ func (r *run) primed(f *flight, at record.Stamp) error {
 		r.agenda.clear(p)
 	default:
 		if s.Index == 0 && r.phase == primers {
-			return &PrimerError{StreamID: s.ID, Turn: f.turn.Index, Seen: f.seen}
+			return &PrimerError{StreamID: s.ID, Turn: f.turn.Index, Seen: f.record.Seen}
 		}
 	}
 	if p.dropped && p.inFlight == 0 && r.phase == primers {
@@ -99,7 +105,8 @@ func (r *run) replace(p *play, at record.Stamp) error {
 	if err := r.enter(p.lane); err != nil {
 		return err
 	}
-	r.armPrimers(r.lanes[p.lane].play, at, at)
+	next := r.lanes[p.lane].play
+	r.armPrimers(next, at.Add(r.mostLead(next)))
 	return nil
 }
 
@@ -122,6 +129,9 @@ func (e *PrimerError) Error() string {
 // number of requests or for a time, to fill the cache as far as a long run would
 // (spec/replay.md §4.4, step B).
 func (r *run) press(ctx context.Context) error {
+	if err := r.fill(r.clock.Now()); err != nil {
+		return err
+	}
 	r.begin("pressure", pressure, r.cfg.WarmupDuration)
 	start := r.clock.Now()
 	for _, l := range r.lanes {
@@ -131,30 +141,19 @@ func (r *run) press(ctx context.Context) error {
 			}
 		}
 	}
-	var deadline record.Stamp
+	var err error
 	if r.cfg.WarmupDuration > 0 {
-		deadline = start.Add(r.cfg.WarmupDuration)
+		r.patience = 0
+		err = r.loop(ctx, start.Add(r.cfg.WarmupDuration), r.quiet)
+		r.halt()
+		r.patience, r.lastSend = r.cfg.WarmupGrace, r.clock.Now()
 	}
-	err := r.loop(ctx, deadline, r.quiet)
-	if err == nil && ctx.Err() == nil && r.inFlight > 0 {
-		err = r.settle(ctx, r.cfg.WarmupGrace)
+	if err == nil {
+		err = r.loop(ctx, 0, r.quiet)
 	}
-	r.phase = draining
-	r.end()
-	return err
-}
-
-// settle waits for what is in flight, without sending more.
-func (r *run) settle(ctx context.Context, grace time.Duration) error {
+	err = r.answered(ctx, "requests", err)
 	r.halt()
-	var deadline record.Stamp
-	if grace > 0 {
-		deadline = r.clock.Now().Add(grace)
-	}
-	err := r.loop(ctx, deadline, r.quiet)
-	if err == nil && ctx.Err() == nil && r.inFlight > 0 {
-		err = fmt.Errorf("warm-up: %d requests were not answered within %v; give --warmup-grace-period more, or look at the engine", r.inFlight, grace)
-	}
+	r.end()
 	return err
 }
 

@@ -2,12 +2,11 @@ package prompt
 
 import "github.com/org/agentx-action/pkg/workload/trace"
 
-// Outline is a prompt without its text: what its messages are and where the
-// marker stands. It costs a fraction of a Prompt.
+// Outline is a prompt without its text: who speaks which of its blocks. It costs
+// a fraction of a Prompt.
 type Outline struct {
 	Path     trace.Path // whole blocks
 	Messages []Segment  // as sent, after shaping
-	Marked   int        // message that the marker leads
 }
 
 // Outline returns the outline of turn k of a stream.
@@ -16,7 +15,6 @@ func (m *Maker) Outline(t *trace.Trace, plan *Plan, k int) Outline {
 	segs, _, _ := plan.Segments(nil, k)
 	messages := m.messages(segs)
 	o := Outline{Path: t.Blocks.Prefix(r.Path, r.Whole)}
-	o.Marked = marked(messages)
 	for _, msg := range messages {
 		o.Messages = append(o.Messages, Segment{msg.role, msg.to})
 	}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/run"
+	"github.com/org/agentx-action/pkg/workload/corpus"
+	"github.com/org/agentx-action/pkg/workload/trace"
+)
+
+type corpusCmd struct {
+	Stats corpusStatsCmd `cmd:"" help:"What a set of traces holds, and the prefix hits that it allows."`
+	Synth corpusSynthCmd `cmd:"" help:"Make a small set of traces."`
+}
+
+// corpusStatsCmd prints the figures of traces.
+type corpusStatsCmd struct {
+	JSON        bool     `name:"json" help:"Print JSON: the total and every trace."`
+	NestedTimes string   `default:"auto" enum:"auto,absolute,relative" help:"How inner subagent times are to be read: auto, absolute or relative."`
+	MaxContext  int      `name:"max-context-length" placeholder:"N" help:"Leave traces with a longer prompt and answer out, in tokens."`
+	Path        []string `arg:"" optional:"" help:"Trace files and folders; the bundled sample when none is given."`
+}
+
+// Run is called by the parser.
+func (s *corpusStatsCmd) Run(c *console) error {
+	o := corpus.Options{Basis: trace.Basis(s.NestedTimes), MaxContextTokens: s.MaxContext}
+	var set *corpus.Corpus
+	var err error
+	if len(s.Path) == 0 {
+		set, err = corpus.Sample(o)
+	} else {
+		set, err = corpus.Open(s.Path, o)
+	}
+	if err != nil {
+		return &run.UsageError{Err: err}
+	}
+	stats := set.Stats()
+	if s.JSON {
+		return json.MarshalWrite(c.out, stats, jsontext.WithIndent("  "))
+	}
+	for _, n := range set.Notes {
+		fmt.Fprintln(c.err, "note:", n)
+	}
+	return table.Corpus(c.out, rows(stats))
+}
+
+// corpusSynthCmd writes made-up traces.
+type corpusSynthCmd struct {
+	Seed   uint64 `default:"1" help:"Of everything that is drawn."`
+	Traces int    `default:"16" help:"How many traces."`
+	Output string `short:"o" placeholder:"FILE" help:"File to write, JSON lines; standard output when not given."`
+}
+
+// Run is called by the parser.
+func (s *corpusSynthCmd) Run(c *console) error {
+	out := c.out
+	if s.Output != "" {
+		f, err := os.Create(s.Output)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		out = f
+	}
+	for _, t := range corpus.Synth(s.Seed, corpus.SynthOptions{Traces: s.Traces}) {
+		if err := trace.Write(out, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
