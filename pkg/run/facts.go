@@ -209,7 +209,7 @@ func (s *session) engineFacts() result.EngineFacts {
 	case s.Client.DynamoSessionID:
 		f.SessionRouting = "X-Dynamo-Session-ID"
 	}
-	s.scraper.fill(&f, s.probes.PromptTokens)
+	s.scraper.fill(&f)
 	return f
 }
 

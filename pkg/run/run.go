@@ -127,13 +127,17 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 	if err := s.findModel(ctx); err != nil {
 		return engine, err
 	}
+	if err := clean(s.Dir); err != nil {
+		return engine, err
+	}
+	s.scraper = newScraper(ctx, s)
 	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
 	if s.probes, err = calibrate.Measure(ctx, client, s.Models[0], s.maker, marker); err != nil {
+		s.scraper.stop()
 		return engine, err
 	}
 	s.reportProbes()
 	s.maker.Overhead = s.probes.Overhead
-	s.scraper = newScraper(ctx, s)
 	return engine, nil
 }
 
@@ -179,9 +183,6 @@ func (s *session) reportProbes() {
 // measure replays, and writes what was seen.
 func (s *session) measure(ctx context.Context) (Report, error) {
 	report := Report{Dir: s.Dir}
-	if err := clean(s.Dir); err != nil {
-		return report, err
-	}
 	k, err := newSink(s.Dir, s.say, s.scraper)
 	if err != nil {
 		return report, err
