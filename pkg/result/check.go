@@ -100,7 +100,7 @@ func checkRecords(root *os.Root) ([]Problem, error) {
 	}
 	defer f.Close()
 	var out []Problem
-	seen := map[int]bool{}
+	seen := map[int]bool{} // 16 bytes a request
 	line := 0
 	for r, err := range record.Read[record.Record](f, FileRecords) {
 		line++

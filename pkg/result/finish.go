@@ -16,6 +16,7 @@ func Finish(dir string) (*Document, error) {
 		return nil, err
 	}
 	defer root.Close()
+	removeTemps(root)
 	d, err := build(root)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,8 @@ func New(opt Options) *Builder {
 
 // Record adds a request. It may turn r into a failed one, see record.Record.Check.
 func (b *Builder) Record(r *record.Record) {
-	if r.Check() != nil {
+	broken := r.Check() != nil
+	if broken {
 		b.req.Broken++
 	}
 	b.req.add(r)
@@ -97,6 +98,9 @@ func (b *Builder) Record(r *record.Record) {
 		return
 	}
 	b.errors.add(r)
+	if broken { // its times can't be used for anything
+		return
+	}
 	b.keep(r)
 	b.session.record(r, b.opt.Counting)
 	switch r.Seen.Outcome {
@@ -109,8 +113,14 @@ func (b *Builder) Record(r *record.Record) {
 	}
 }
 
-// Tree adds a play of a trace.
-func (b *Builder) Tree(t *record.Tree) { b.trees = append(b.trees, *t) }
+// Tree adds a play of a trace. One that contradicts itself only counts as broken.
+func (b *Builder) Tree(t *record.Tree) {
+	if t.Check() != nil {
+		b.req.Broken++
+		return
+	}
+	b.trees = append(b.trees, *t)
+}
 
 // Sample adds a sample of the client's health.
 func (b *Builder) Sample(s *record.Sample) { b.samples = append(b.samples, *s) }

@@ -22,16 +22,23 @@ type InferenceX struct {
 
 // IXAccounting counts the lines of profile_export.jsonl, which has no overflows.
 type IXAccounting struct {
-	RecordsTotal         int            `json:"records_total"`
-	RecordsProfiled      int            `json:"records_profiled"`
-	RecordsDroppedTotal  int            `json:"records_dropped_total"`
-	RecordsWarmupDropped int            `json:"records_warmup_dropped"`
-	RecordsErrorDropped  int            `json:"records_error_dropped"`
-	ErrorCategories      map[string]int `json:"error_categories"`
+	// Lines, warm-up and failures included.
+	RecordsTotal int `json:"records_total"`
+	// Successes of the profiling phase.
+	RecordsProfiled int `json:"records_profiled"`
+	// The rest.
+	RecordsDroppedTotal int `json:"records_dropped_total"`
+	// Warm-up lines.
+	RecordsWarmupDropped int `json:"records_warmup_dropped"`
+	// Lines with an error, in either phase.
+	RecordsErrorDropped int `json:"records_error_dropped"`
+	// Errors by type.
+	ErrorCategories map[string]int `json:"error_categories"`
 }
 
 // IXDist is InferenceX' distribution.
 type IXDist struct {
+	// Arithmetic mean.
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
 	P75  float64 `json:"p75"`
@@ -59,8 +66,10 @@ type IXLatency struct {
 // IXQPS counts completions in windows of one second, from first to last.
 type IXQPS struct {
 	IXDist
+	// Length of a window.
 	WindowSeconds float64 `json:"window_seconds"`
-	Samples       int     `json:"samples"`
+	// Number of windows.
+	Samples int `json:"samples"`
 }
 
 // IXTokens are lengths in tokens. output_expected is the recorded length of the
@@ -74,6 +83,7 @@ type IXTokens struct {
 // IXThroughput divides by the time from the first start to the last stream end
 // of the successes, not by AIPerf's benchmark_duration.
 type IXThroughput struct {
+	// First start to last stream end, in seconds.
 	DurationSeconds *float64  `json:"duration_seconds,omitzero"`
 	Input           *IXRate   `json:"input,omitzero"`
 	Output          *IXRate   `json:"output,omitzero"`
@@ -85,19 +95,25 @@ type IXThroughput struct {
 
 // IXRate is in tokens/s.
 type IXRate struct {
+	// Tokens over duration_seconds.
 	TokensPerSecond float64 `json:"tokens_per_second"`
 }
 
 // IXPerGPU is in tokens/s/GPU, over all GPUs.
 type IXPerGPU struct {
-	TotalTputTPS  float64 `json:"total_tput_tps"`
+	// Input and output tokens.
+	TotalTputTPS float64 `json:"total_tput_tps"`
+	// Output tokens.
 	OutputTputTPS float64 `json:"output_tput_tps"`
-	InputTputTPS  float64 `json:"input_tput_tps"`
-	GPUs          int     `json:"num_gpus"`
+	// Input tokens.
+	InputTputTPS float64 `json:"input_tput_tps"`
+	// GPUs divided by.
+	GPUs int `json:"num_gpus"`
 }
 
 // IXCache is the theoretical hit rate, 0..1 (the instant one of decisions.md 3).
 type IXCache struct {
+	// Hit blocks over all blocks.
 	TheoreticalCacheHitRate *float64 `json:"theoretical_cache_hit_rate,omitzero"`
 }
 
