@@ -14,7 +14,8 @@ const (
 )
 
 // Document is result.json: what a run measured, what it was, and how far it
-// can be trusted. A figure that was not measured is absent.
+// can be trusted. A figure that was not measured is absent. Fields that are
+// added later are optional, so that older results stay readable.
 type Document struct {
 	// Says which file this is.
 	Kind string `json:"kind" jsonschema:"enum=agentx.result"`

@@ -25,7 +25,7 @@ type Figures struct {
 }
 
 // Builder collects a run. It is for one goroutine. Memory follows the number
-// of requests (about 600 bytes each), not their length.
+// of requests (about 1 KB each), not their length.
 type Builder struct {
 	opt     Options
 	slos    []slo
@@ -33,6 +33,7 @@ type Builder struct {
 
 	profiling, warmup [][]float64 // by metric
 	gaps, warmupGaps  pool
+	lag, connWait     []float64 // ms, of every profiling request sent
 
 	kept    []kept
 	req     Requests
@@ -152,6 +153,12 @@ func (b *Builder) keep(r *record.Record) {
 	if !s.Sent.Seen() {
 		return
 	}
+	if d, ok := r.Lag(); ok {
+		b.lag = append(b.lag, float64(d)/1e6)
+	}
+	if n := s.HTTP.BlockedNs; n != nil {
+		b.connWait = append(b.connWait, float64(*n)/1e6)
+	}
 	k := kept{sent: s.Sent, first: s.FirstToken, end: s.End, isl: -1, osl: -1, ttftMs: -1, itlMs: -1, ok: s.Outcome == record.OK, failed: s.Outcome == record.Failed}
 	if !k.end.Seen() {
 		k.end = max(s.Sent, s.Headers, s.FirstByte, s.LastToken)
@@ -201,7 +208,7 @@ func (b *Builder) Figures() *Figures {
 	f.Cache = b.cache.figures()
 	f.Tokens = b.tokens.figures(&b.totals)
 	f.InferenceX = b.ix.figures(b.opt.GPUs, f.Cache.TheoreticalInstant)
-	f.Client = b.client(w, f.Metrics)
+	f.Client = b.client(w)
 	return f
 }
 
