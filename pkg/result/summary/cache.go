@@ -33,8 +33,8 @@ type Share struct {
 	Total float64 `json:"total"`
 	// hit/total, 0..1.
 	Rate float64 `json:"rate"`
-	// Requests that it covers.
-	Requests int `json:"requests"`
+	// Requests that it covers; absent when unknown.
+	Requests int `json:"requests,omitzero"`
 }
 
 func share(unit string, hit, total float64, requests int) *Share {
