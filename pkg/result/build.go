@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"time"
 
@@ -20,7 +21,8 @@ type Sources struct {
 	Records, Trees, Samples io.Reader
 }
 
-// WriteFacts writes run.json. Kind and versions are filled in.
+// WriteFacts writes run.json. Kind and versions are filled in, and user and
+// query are taken off the engine's URL.
 func WriteFacts(dir string, f *Facts) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -28,6 +30,7 @@ func WriteFacts(dir string, f *Facts) error {
 	}
 	defer root.Close()
 	f.Kind, f.SchemaVersion = KindFacts, FactsSchemaVersion
+	f.Engine.URL = withoutSecrets(f.Engine.URL)
 	if f.MeasurementVersion == 0 {
 		f.MeasurementVersion = MeasurementVersion
 	}
@@ -39,6 +42,16 @@ func WriteFacts(dir string, f *Facts) error {
 		return fmt.Errorf("%s: %w", FileFacts, err)
 	}
 	return writeBytes(root, FileFacts, text)
+}
+
+// withoutSecrets keeps of a URL what says where the engine is.
+func withoutSecrets(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // Build computes the document of a run's folder from run.json and the three

@@ -100,7 +100,7 @@ func checkRecords(root *os.Root) ([]Problem, error) {
 	}
 	defer f.Close()
 	var out []Problem
-	seen := map[int]bool{}
+	seen := map[int]bool{} // 16 bytes a request
 	line := 0
 	for r, err := range record.Read[record.Record](f, FileRecords) {
 		line++
@@ -142,13 +142,32 @@ func checkFigures(root *os.Root, stored []byte) []Problem {
 	if err != nil {
 		return []Problem{{File: FileResult, Text: "computed again: " + err.Error()}}
 	}
-	c := comparison{strict: sameSchema(was)}
+	c := comparison{file: FileResult, strict: sameSchema(was)}
 	c.compare("", was, is)
-	out := c.problems
+	out := append(c.problems, checkAIPerf(root, again, c.strict)...)
 	if n, ok := lines(root, FileAIPerfRecords); ok && again.InferenceX != nil && n != again.InferenceX.RequestAccounting.RecordsTotal {
 		out = append(out, Problem{File: FileAIPerfRecords, Text: fmt.Sprintf("has %d lines, the records make %d", n, again.InferenceX.RequestAccounting.RecordsTotal)})
 	}
 	return out
+}
+
+// checkAIPerf compares profile_export_aiperf.json with the document it is made of.
+func checkAIPerf(root *os.Root, d *Document, strict bool) []Problem {
+	stored, err := readDocument(root, FileAIPerf)
+	if err != nil {
+		return []Problem{{File: FileAIPerf, Text: err.Error()}}
+	}
+	text, err := d.AIPerf()
+	if err != nil {
+		return []Problem{{File: FileAIPerf, Text: "computed again: " + err.Error()}}
+	}
+	var was, is any
+	if err := errors.Join(json.Unmarshal(stored, &was), json.Unmarshal(text, &is)); err != nil {
+		return []Problem{{File: FileAIPerf, Text: err.Error()}}
+	}
+	c := comparison{file: FileAIPerf, strict: strict}
+	c.compare("", was, is)
+	return c.problems
 }
 
 // sameSchema is false for a document of another schema version: figures that
@@ -160,7 +179,8 @@ func sameSchema(doc any) bool {
 
 // comparison walks two JSON values. Numbers may differ by rounding.
 type comparison struct {
-	strict   bool
+	file     string
+	strict   bool // what was added is a fault too
 	problems []Problem
 }
 
@@ -170,7 +190,7 @@ const tolerance = 1e-9
 
 func (c *comparison) report(at, format string, args ...any) {
 	if len(c.problems) < maxProblems {
-		c.problems = append(c.problems, Problem{FileResult, at, fmt.Sprintf(format, args...)})
+		c.problems = append(c.problems, Problem{c.file, at, fmt.Sprintf(format, args...)})
 	}
 }
 

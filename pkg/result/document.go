@@ -14,18 +14,25 @@ const (
 )
 
 // Document is result.json: what a run measured, what it was, and how far it
-// can be trusted. A figure that was not measured is absent.
+// can be trusted. A figure that was not measured is absent. Fields that are
+// added later are optional, so that older results stay readable.
 type Document struct {
-	Kind          string `json:"kind" jsonschema:"const=agentx.result"`
+	// Says which file this is.
+	Kind string `json:"kind" jsonschema:"enum=agentx.result"`
+	// Version of this layout.
 	SchemaVersion string `json:"schema_version"`
 	// Version of the measuring method.
-	MeasurementVersion int     `json:"measurement_version" jsonschema:"minimum=1"`
-	Program            Program `json:"program"`
-	RunID              string  `json:"run_id" jsonschema:"minLength=1"`
-	Mode               Mode    `json:"mode" jsonschema:"enum=agentic,enum=fixed"`
+	MeasurementVersion int `json:"measurement_version" jsonschema:"minimum=1"`
+	// Program that measured.
+	Program Program `json:"program"`
+	// Unique to the run.
+	RunID string `json:"run_id" jsonschema:"minLength=1"`
+	// Recorded sessions, or the fixed-sequence-length baseline.
+	Mode Mode `json:"mode" jsonschema:"enum=agentic,enum=fixed"`
 	// Wall times with their zone.
 	StartedAt time.Time `json:"started_at"`
-	EndedAt   time.Time `json:"ended_at"`
+	// As started_at.
+	EndedAt time.Time `json:"ended_at"`
 	// Command line, secrets removed.
 	Command []string `json:"command,omitzero"`
 
@@ -34,9 +41,10 @@ type Document struct {
 	// The judgement: stamps and findings.
 	Validity validity.Verdict `json:"validity"`
 
-	Scenario    Scenario     `json:"scenario"`
-	Settings    Settings     `json:"settings"`
-	Corpus      *Corpus      `json:"corpus,omitzero"`
+	Scenario Scenario `json:"scenario"`
+	Settings Settings `json:"settings"`
+	Corpus   *Corpus  `json:"corpus,omitzero"`
+	// Parts of the run, in their order.
 	Phases      []PhaseTimes `json:"phases"`
 	Client      Client       `json:"client"`
 	Engine      EngineFacts  `json:"engine"`
@@ -85,8 +93,10 @@ type Metrics struct {
 // PhaseTimes is a phase with its wall times.
 type PhaseTimes struct {
 	Phase
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitzero"`
+	// Wall time of the start.
+	StartedAt time.Time `json:"started_at"`
+	// Wall time of the end.
+	EndedAt *time.Time `json:"ended_at,omitzero"`
 	// Length, grace period included.
 	Seconds *float64 `json:"seconds,omitzero"`
 }
@@ -118,7 +128,8 @@ type EngineCache struct {
 type File struct {
 	// Relative to the folder, with slashes.
 	Path string `json:"path" jsonschema:"minLength=1"`
-	Size int64  `json:"size" jsonschema:"minimum=0"`
+	// In bytes.
+	Size int64 `json:"size" jsonschema:"minimum=0"`
 	// Hexadecimal.
 	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }

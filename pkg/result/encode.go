@@ -8,10 +8,10 @@ import (
 )
 
 // encode gives indented JSON with sorted keys. A number that is not finite is
-// refused with the path to it.
+// refused with the path to it; bytes that are no UTF-8 become U+FFFD.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
-	if err := json.MarshalWrite(&b, v, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
+	if err := json.MarshalWrite(&b, v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  ")); err != nil {
 		return nil, err
 	}
 	b.WriteByte('\n')

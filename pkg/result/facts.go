@@ -31,19 +31,24 @@ const (
 // writes it as run.json. A pointer, empty string or empty list that is absent
 // means unknown or not asked, never 0.
 type Facts struct {
-	Kind          string `json:"kind" jsonschema:"const=agentx.run"`
+	// Says which file this is.
+	Kind string `json:"kind" jsonschema:"enum=agentx.run"`
+	// Version of this layout.
 	SchemaVersion string `json:"schema_version"`
 	// Version of the measuring method; raised when a figure could change.
-	MeasurementVersion int     `json:"measurement_version" jsonschema:"minimum=1"`
-	Program            Program `json:"program"`
+	MeasurementVersion int `json:"measurement_version" jsonschema:"minimum=1"`
+	// Program that measured.
+	Program Program `json:"program"`
 	// Unique to the run; also what cache-bust markers are made of.
 	RunID string `json:"run_id" jsonschema:"minLength=1"`
-	Mode  Mode   `json:"mode" jsonschema:"enum=agentic,enum=fixed"`
+	// Recorded sessions, or the fixed-sequence-length baseline.
+	Mode Mode `json:"mode" jsonschema:"enum=agentic,enum=fixed"`
 	// Wall time of the stamp 0 of every record, with its zone.
 	OriginAt time.Time `json:"origin_at"`
 	// Wall time of the start and end of the run, with their zone.
 	StartedAt time.Time `json:"started_at"`
-	EndedAt   time.Time `json:"ended_at"`
+	// As started_at.
+	EndedAt time.Time `json:"ended_at"`
 	// Command line, secrets removed.
 	Command []string `json:"command,omitzero"`
 
@@ -64,13 +69,17 @@ type Facts struct {
 
 // Program is the program that measured.
 type Program struct {
-	Name    string `json:"name"`
+	// Name of the program.
+	Name string `json:"name"`
+	// Its release.
 	Version string `json:"version"`
 	// Commit it was built from.
 	Commit string `json:"commit,omitzero"`
 	// Go version, operating system and architecture of the build.
-	Go   string `json:"go,omitzero"`
-	OS   string `json:"os,omitzero"`
+	Go string `json:"go,omitzero"`
+	// Operating system of the build.
+	OS string `json:"os,omitzero"`
+	// Architecture of the build.
 	Arch string `json:"arch,omitzero"`
 }
 
@@ -84,8 +93,9 @@ type Scenario struct {
 	UnsafeOverride bool `json:"unsafe_override,omitzero"`
 	// Rules broken under it.
 	Overridden []Violation `json:"overridden,omitzero"`
-	// Start window that the rule set means, as fractions of a trace's time.
+	// Start window that the rule set means, as fractions of a trace's time: lower end.
 	StartMinRatio *float64 `json:"start_min_ratio,omitzero"`
+	// Its upper end.
 	StartMaxRatio *float64 `json:"start_max_ratio,omitzero"`
 	// Share of the phase that measurements must reach, e.g. 0.95.
 	CoverageRequired *float64 `json:"coverage_required,omitzero"`
@@ -99,9 +109,11 @@ type Scenario struct {
 type Violation struct {
 	// Setting that broke it, as its flag is called.
 	Setting string `json:"setting"`
-	// What was asked, what the rule says.
-	Got  string `json:"got,omitzero"`
+	// What was asked.
+	Got string `json:"got,omitzero"`
+	// What the rule says.
 	Want string `json:"want,omitzero"`
+	// The rule in words.
 	Text string `json:"text,omitzero"`
 }
 
@@ -109,23 +121,29 @@ type Violation struct {
 type Settings struct {
 	// Lanes (agentic) or requests at once (fixed).
 	Concurrency int `json:"concurrency,omitzero" jsonschema:"minimum=0"`
-	// Duration asked of the profiling phase and its grace period, in seconds.
+	// Duration asked of the profiling phase, in seconds.
 	DurationS *float64 `json:"duration_s,omitzero" jsonschema:"minimum=0,maximum=31536000"`
-	GraceS    *float64 `json:"grace_s,omitzero" jsonschema:"minimum=0"`
-	Seed      *int64   `json:"seed,omitzero"`
-	// Where in a trace's time a lane's first tree is entered, as fractions.
+	// Grace period after the duration, in seconds.
+	GraceS *float64 `json:"grace_s,omitzero" jsonschema:"minimum=0"`
+	// Seed of everything that is drawn.
+	Seed *int64 `json:"seed,omitzero"`
+	// Where in a trace's time a lane's first tree is entered, as a fraction: lower end.
 	StartMinRatio *float64 `json:"start_min_ratio,omitzero"`
+	// Upper end of it.
 	StartMaxRatio *float64 `json:"start_max_ratio,omitzero"`
-	// Idle caps of the whole client and of one tree, in seconds.
+	// Idle cap of the whole client, in seconds.
 	SystemIdleCapS *float64 `json:"system_idle_cap_s,omitzero"`
-	TreeIdleCapS   *float64 `json:"tree_idle_cap_s,omitzero"`
-	// Warm-up requests a lane, or seconds of warm-up.
-	WarmupRequestsPerLane *int     `json:"warmup_requests_per_lane,omitzero"`
-	WarmupDurationS       *float64 `json:"warmup_duration_s,omitzero"`
+	// Idle cap of one tree, in seconds.
+	TreeIdleCapS *float64 `json:"tree_idle_cap_s,omitzero"`
+	// Warm-up requests a lane.
+	WarmupRequestsPerLane *int `json:"warmup_requests_per_lane,omitzero"`
+	// Seconds of warm-up.
+	WarmupDurationS *float64 `json:"warmup_duration_s,omitzero"`
 	// Error rate at which the run stops itself, 0..1.
 	FailedRequestThreshold *float64 `json:"failed_request_threshold,omitzero"`
-	// sequential, shuffle or random; lane plan: shared or seeded.
+	// sequential, shuffle or random.
 	Sampling string `json:"sampling,omitzero"`
+	// shared, or seeded: each lane has a list of its own.
 	LanePlan string `json:"lane_plan,omitzero"`
 	// recorded or live assistant text.
 	History string `json:"history,omitzero"`
@@ -141,12 +159,14 @@ type Settings struct {
 	Model string `json:"model,omitzero"`
 	// Merged into every request body.
 	ExtraInputs map[string]string `json:"extra_inputs,omitzero"`
-	// Input and output lengths of the fixed-length baseline, in tokens.
+	// Input length of the fixed-length baseline, in tokens.
 	FixedISL *int `json:"fixed_isl,omitzero"`
+	// Output length of the fixed-length baseline, in tokens.
 	FixedOSL *int `json:"fixed_osl,omitzero"`
-	// Goodput conditions and length of time slices in seconds (default 60).
-	SLOs   []summary.SLO `json:"slos,omitzero"`
-	SliceS *float64      `json:"slice_s,omitzero" jsonschema:"exclusiveMinimum=0"`
+	// Goodput conditions.
+	SLOs []summary.SLO `json:"slos,omitzero"`
+	// Length of a time slice, in seconds; 60 when absent.
+	SliceS *float64 `json:"slice_s,omitzero" jsonschema:"exclusiveMinimum=0"`
 	// Anything else worth showing.
 	Other map[string]string `json:"other,omitzero"`
 }
@@ -155,19 +175,25 @@ type Settings struct {
 type Corpus struct {
 	// Name, or the folder it came from.
 	Name string `json:"name"`
-	// public_dataset, hf or folder; loader and Hugging Face names as in AIPerf.
-	SourceType    string `json:"source_type,omitzero"`
-	Loader        string `json:"loader,omitzero"`
+	// public_dataset, hf or folder.
+	SourceType string `json:"source_type,omitzero"`
+	// Loader, as AIPerf calls it.
+	Loader string `json:"loader,omitzero"`
+	// Name at Hugging Face.
 	HFDatasetName string `json:"hf_dataset_name,omitzero"`
-	HFSplit       string `json:"hf_split,omitzero"`
-	Revision      string `json:"revision,omitzero"`
+	// Split at Hugging Face.
+	HFSplit string `json:"hf_split,omitzero"`
+	// Revision at its source.
+	Revision string `json:"revision,omitzero"`
 	// SHA-256 over the traces as kept, in their order.
 	Digest string `json:"digest"`
 	// Filters in effect, e.g. max_context_length: 131072.
 	Filters map[string]string `json:"filters,omitzero"`
-	// Traces read, kept, and dropped by reason.
-	Traces  int            `json:"traces"`
-	Kept    int            `json:"kept"`
+	// Traces read.
+	Traces int `json:"traces"`
+	// Traces kept by the filters.
+	Kept int `json:"kept"`
+	// Traces dropped, by reason.
 	Dropped map[string]int `json:"dropped,omitzero"`
 	// Requests in the traces kept.
 	Requests int `json:"requests,omitzero"`
@@ -186,113 +212,44 @@ func (c *Corpus) DroppedTotal() int {
 
 // Phase is one part of the run.
 type Phase struct {
+	// Which part of the run.
 	Name record.Phase `json:"name" jsonschema:"enum=warmup,enum=profiling"`
-	// Nanoseconds since the origin; end includes the grace period.
+	// Nanoseconds since the origin.
 	Start record.Stamp `json:"start_ns"`
-	End   record.Stamp `json:"end_ns,omitzero"`
+	// Nanoseconds since the origin; includes the grace period.
+	End record.Stamp `json:"end_ns,omitzero"`
 	// duration, drained, cancelled, …
 	EndedBy string `json:"ended_by,omitzero"`
 }
 
 // ClientFacts is the machine that made the load.
 type ClientFacts struct {
+	// Host name.
 	Host string `json:"host,omitzero"`
 	// Cores the client may use.
-	Cores       *float64 `json:"cores,omitzero"`
-	CPUModel    string   `json:"cpu_model,omitzero"`
-	MemoryBytes *int64   `json:"memory_bytes,omitzero"`
+	Cores *float64 `json:"cores,omitzero"`
+	// Model of its CPU.
+	CPUModel string `json:"cpu_model,omitzero"`
+	// Its memory, in bytes.
+	MemoryBytes *int64 `json:"memory_bytes,omitzero"`
 	// Open files it may have.
 	FileLimit *int64 `json:"file_limit,omitzero"`
-	// Warm-up idle jumps and time removed are the trees'; these are the whole
-	// client's: how often the system cap fired, and what it removed, in seconds.
-	IdleJumps   *int     `json:"idle_jumps,omitzero"`
+	// How often the system idle cap fired.
+	IdleJumps *int `json:"idle_jumps,omitzero"`
+	// Idle time that the cap removed, in seconds.
 	IdleRemoved *float64 `json:"idle_removed_s,omitzero"`
-}
-
-// EngineFacts is the engine as found and what it counted.
-type EngineFacts struct {
-	// Without credentials.
-	URL string `json:"url,omitzero"`
-	// vllm, sglang, sim, …
-	Name    string `json:"name,omitzero"`
-	Version string `json:"version,omitzero"`
-	Model   string `json:"model,omitzero"`
-	// Image with digest, command line (secrets removed).
-	Image string   `json:"image,omitzero"`
-	Args  []string `json:"args,omitzero"`
-	// Context, in tokens.
-	MaxModelLen *int64 `json:"max_model_len,omitzero"`
-	// Tokens that its KV cache holds.
-	KVCacheTokens *int64 `json:"kv_cache_tokens,omitzero"`
-	PrefixCaching *bool  `json:"prefix_caching,omitzero"`
-	// Replicas behind the URL, and the header by which sessions are routed.
-	Replicas       *int   `json:"replicas,omitzero"`
-	SessionRouting string `json:"session_routing,omitzero"`
-	// Its metrics were asked for.
-	MetricsExpected bool       `json:"metrics_expected,omitzero"`
-	ColdStart       *ColdStart `json:"cold_start,omitzero"`
-	// Increases of the engine's counters over the phases, and over the whole run
-	// (from before the first request to after the last).
-	Warmup    *Counters `json:"warmup,omitzero"`
-	Profiling *Counters `json:"profiling,omitzero"`
-	Whole     *Counters `json:"whole,omitzero"`
-}
-
-// ColdStart is what the engine's counters said before the run.
-type ColdStart struct {
-	// Prompt tokens it had processed since it was started.
-	PromptTokensBefore *float64 `json:"prompt_tokens_before,omitzero"`
-	// How many of them were our probes'.
-	OwnPromptTokens float64 `json:"own_prompt_tokens,omitzero"`
-	// Its cache was reset after them.
-	Reset bool `json:"reset,omitzero"`
-}
-
-// Counters are increases of the engine's own counters over a window, summed
-// over its logical engines, and gauges over the same window. Absent: not
-// exposed.
-type Counters struct {
-	PromptTokens     *float64 `json:"prompt_tokens,omitzero"`
-	GenerationTokens *float64 `json:"generation_tokens,omitzero"`
-	Requests         *float64 `json:"requests,omitzero"`
-	Preemptions      *float64 `json:"preemptions,omitzero"`
-	// Tokens looked up in and found in the prefix cache on the GPU.
-	PrefixCacheQueries *float64 `json:"prefix_cache_queries,omitzero"`
-	PrefixCacheHits    *float64 `json:"prefix_cache_hits,omitzero"`
-	// The same for the tiers below (host memory, disk, a KV store).
-	ExternalCacheQueries *float64 `json:"external_cache_queries,omitzero"`
-	ExternalCacheHits    *float64 `json:"external_cache_hits,omitzero"`
-	// Prompt tokens by where they came from, by the engine's own names.
-	PromptTokensBySource map[string]float64 `json:"prompt_tokens_by_source,omitzero"`
-	// KV cache in use, 0..1: mean over time and peak.
-	KVUsageMean *float64 `json:"kv_usage_mean,omitzero"`
-	KVUsageMax  *float64 `json:"kv_usage_max,omitzero"`
-	// Requests running and waiting in the engine: mean over time and peak.
-	RunningMean *float64 `json:"running_mean,omitzero"`
-	RunningMax  *float64 `json:"running_max,omitzero"`
-	WaitingMean *float64 `json:"waiting_mean,omitzero"`
-	WaitingMax  *float64 `json:"waiting_max,omitzero"`
-}
-
-// GPUs are the devices of the engine.
-type GPUs struct {
-	Model string `json:"model,omitzero"`
-	// All of them, prefill and decode.
-	Count       int    `json:"count" jsonschema:"minimum=0"`
-	Driver      string `json:"driver,omitzero"`
-	MemoryBytes *int64 `json:"memory_bytes,omitzero"`
-	// Processes on them that are not the engine's.
-	ForeignUsers []string `json:"foreign_users,omitzero"`
 }
 
 // Calibration is what the probes at the start measured, in tokens.
 type Calibration struct {
 	// tokenizer.json, tokenize or probes.
 	Source string `json:"source,omitzero"`
-	// What the chat template adds to a request, and to each message.
-	TemplateConstant   *float64 `json:"template_constant,omitzero"`
+	// Tokens that the chat template adds to a request.
+	TemplateConstant *float64 `json:"template_constant,omitzero"`
+	// Tokens that it adds to each message.
 	TemplatePerMessage *float64 `json:"template_per_message,omitzero"`
-	MarkerTokens       *int     `json:"marker_tokens,omitzero"`
+	// Tokens of the cache-bust marker, by the engine's count.
+	MarkerTokens *int `json:"marker_tokens,omitzero"`
 	// Largest difference between probe and expectation.
 	ProbeDrift *float64 `json:"probe_drift,omitzero"`
 }

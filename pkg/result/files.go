@@ -83,6 +83,19 @@ func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err e
 	return root.Rename(temp, name)
 }
 
+// removeTemps removes what a crash during writeAtomic left of our own files.
+func removeTemps(root *os.Root) {
+	for _, name := range []string{FileFacts, FileResult, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords, FileManifest} {
+		left, err := fs.Glob(root.FS(), "."+name+".*.tmp")
+		if err != nil {
+			continue
+		}
+		for _, l := range left {
+			_ = root.Remove(l) // what stays ends up in the manifest, harmlessly
+		}
+	}
+}
+
 func writeBytes(root *os.Root, name string, text []byte) error {
 	return writeAtomic(root, name, func(w io.Writer) error {
 		_, err := w.Write(text)

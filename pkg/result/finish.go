@@ -1,8 +1,10 @@
 package result
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -16,9 +18,14 @@ func Finish(dir string) (*Document, error) {
 		return nil, err
 	}
 	defer root.Close()
+	removeTemps(root)
 	d, err := build(root)
 	if err != nil {
 		return nil, err
+	}
+	// From here to the new manifest the folder is not finished.
+	if err := root.Remove(FileManifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d, err
 	}
 	if err := export(root, d); err != nil {
 		return d, err

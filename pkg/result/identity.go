@@ -13,7 +13,9 @@ import (
 
 // Pair is one key of an identity and its value.
 type Pair struct {
-	Key   string `json:"key" jsonschema:"minLength=1"`
+	// Name of the setting.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Its value as text.
 	Value string `json:"value"`
 }
 

@@ -27,9 +27,12 @@ const maxFiles = 100_000
 // Manifest lists every file of a folder. It is written last: a folder without
 // it is not finished.
 type Manifest struct {
-	Kind          string `json:"kind" jsonschema:"const=agentx.manifest"`
+	// Says which file this is.
+	Kind string `json:"kind" jsonschema:"enum=agentx.manifest"`
+	// Version of this layout.
 	SchemaVersion string `json:"schema_version"`
-	RunID         string `json:"run_id"`
+	// Run that the folder belongs to.
+	RunID string `json:"run_id"`
 	// Sorted by path; manifest.json itself is not among them.
 	Files []File `json:"files"`
 }

@@ -251,6 +251,11 @@ func TestCheckFindsTampering(t *testing.T) {
 			text, _ := os.ReadFile(file)
 			_ = os.WriteFile(file, text[bytes.IndexByte(text, '\n')+1:], 0o644)
 		}), "198 lines"},
+		"AIPerf's figure changed, manifest too": {remanifest(edit(FileAIPerf, `"request_count": {
+    "unit": "requests",
+    "avg": 196`, `"request_count": {
+    "unit": "requests",
+    "avg": 197`)), "/request_count/avg"},
 		"no manifest": {func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, FileManifest)) }, FileManifest},
 		"no records":  {remanifest(func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, FileRecords)) }), "/evidence"},
 	} {
@@ -415,6 +420,29 @@ func TestIdentity(t *testing.T) {
 	id := two.identity()
 	if diff := cmp.Diff([]string{"seed"}, one.Diff(&id)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestURLWithoutSecrets(t *testing.T) {
+	facts := sampleFacts()
+	facts.Engine.URL = "https://me:secret@host:8000/v1?key=secret#secret"
+	_, d := finished(t, facts)
+	if d.Engine.URL != "https://host:8000/v1" {
+		t.Errorf("URL %s", d.Engine.URL)
+	}
+}
+
+func TestStaleTempsGo(t *testing.T) {
+	dir := sampleDir(t, sampleFacts())
+	stale := filepath.Join(dir, "."+FileResult+".ABCDEFGH.tmp")
+	if err := os.WriteFile(stale, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Finish(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("what a crash left is still there")
 	}
 }
 

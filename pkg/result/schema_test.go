@@ -57,6 +57,12 @@ func generate(t *testing.T, name string, v any) []byte {
 			return nil
 		},
 		Namer: typeName,
+		LookupComment: func(_ reflect.Type, field string) string {
+			if q, ok := strings.CutPrefix(field, "P"); ok && strings.Trim(q, "0123456789") == "" && q != "" {
+				return "Percentile " + q + "."
+			}
+			return ""
+		},
 	}
 	// Comments are looked up by import path, so they are read from the top.
 	t.Chdir(filepath.Join("..", ".."))
@@ -68,6 +74,13 @@ func generate(t *testing.T, name string, v any) []byte {
 		r.CommentMap[k] = strings.Join(strings.Fields(text), " ")
 	}
 	s := r.Reflect(v)
+	for def, d := range s.Definitions {
+		for p := d.Properties.Oldest(); p != nil && !strings.HasPrefix(def, "Record"); p = p.Next() {
+			if p.Value.Description == "" && p.Value.Ref == "" {
+				t.Errorf("%s: %s/%s has no description; give the Go field a comment with its unit", name, def, p.Key)
+			}
+		}
+	}
 	s.ID = jsonschema.ID("https://" + module + "schemas/" + name + ".schema.json")
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

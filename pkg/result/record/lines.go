@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxLine bounds one line of a file of records, in bytes, without its line
@@ -43,16 +44,16 @@ func NewWriter[T any](w io.Writer) *Writer[T] {
 	return &Writer[T]{out: bufio.NewWriterSize(w, 256<<10)}
 }
 
-// Write appends v as one line. A value that JSON can't hold (NaN, infinity,
-// invalid UTF-8) or that is longer than MaxLine is refused whole; nothing of it
-// is written and the writer stays usable. An error of the underlying writer
-// sticks.
+// Write appends v as one line. Bytes that are no UTF-8, as an engine's error
+// may hold them, become U+FFFD. A value that JSON can't hold (NaN, infinity) or
+// that is longer than MaxLine is refused whole; nothing of it is written and the
+// writer stays usable. An error of the underlying writer sticks.
 func (w *Writer[T]) Write(v *T) error {
 	if w.err != nil {
 		return w.err
 	}
 	w.line.Reset()
-	if err := json.MarshalWrite(&w.line, v, json.Deterministic(true)); err != nil {
+	if err := json.MarshalWrite(&w.line, v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("value %d: %w", w.n+1, err)
 	}
 	if w.line.Len() > MaxLine {

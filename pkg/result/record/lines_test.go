@@ -91,6 +91,21 @@ func TestWriterRefusesNaN(t *testing.T) {
 	}
 }
 
+func TestWriterMendsUTF8(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter[Record](&b)
+	bad := Record{Asked: Asked{Phase: PhaseProfiling}, Seen: Seen{Outcome: Failed, Error: &Error{Code: 500, Message: "a\xffb"}}}
+	if err := w.Write(&bad); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Flush()
+	for r, err := range Read[Record](&b, "r") {
+		if err != nil || r.Seen.Error.Message != "a\ufffdb" {
+			t.Errorf("%+v %v", r, err)
+		}
+	}
+}
+
 type failing struct{ after int }
 
 func (f *failing) Write(p []byte) (int, error) {

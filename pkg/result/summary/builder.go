@@ -25,7 +25,7 @@ type Figures struct {
 }
 
 // Builder collects a run. It is for one goroutine. Memory follows the number
-// of requests (about 600 bytes each), not their length.
+// of requests (about 1 KB each), not their length.
 type Builder struct {
 	opt     Options
 	slos    []slo
@@ -33,6 +33,7 @@ type Builder struct {
 
 	profiling, warmup [][]float64 // by metric
 	gaps, warmupGaps  pool
+	lag, connWait     []float64 // ms, of every profiling request sent
 
 	kept    []kept
 	req     Requests
@@ -84,7 +85,8 @@ func New(opt Options) *Builder {
 
 // Record adds a request. It may turn r into a failed one, see record.Record.Check.
 func (b *Builder) Record(r *record.Record) {
-	if r.Check() != nil {
+	broken := r.Check() != nil
+	if broken {
 		b.req.Broken++
 	}
 	b.req.add(r)
@@ -97,6 +99,9 @@ func (b *Builder) Record(r *record.Record) {
 		return
 	}
 	b.errors.add(r)
+	if broken { // its times can't be used for anything
+		return
+	}
 	b.keep(r)
 	b.session.record(r, b.opt.Counting)
 	switch r.Seen.Outcome {
@@ -109,8 +114,14 @@ func (b *Builder) Record(r *record.Record) {
 	}
 }
 
-// Tree adds a play of a trace.
-func (b *Builder) Tree(t *record.Tree) { b.trees = append(b.trees, *t) }
+// Tree adds a play of a trace. One that contradicts itself only counts as broken.
+func (b *Builder) Tree(t *record.Tree) {
+	if t.Check() != nil {
+		b.req.Broken++
+		return
+	}
+	b.trees = append(b.trees, *t)
+}
 
 // Sample adds a sample of the client's health.
 func (b *Builder) Sample(s *record.Sample) { b.samples = append(b.samples, *s) }
@@ -141,6 +152,12 @@ func (b *Builder) keep(r *record.Record) {
 	s := &r.Seen
 	if !s.Sent.Seen() {
 		return
+	}
+	if d, ok := r.Lag(); ok {
+		b.lag = append(b.lag, float64(d)/1e6)
+	}
+	if n := s.HTTP.BlockedNs; n != nil {
+		b.connWait = append(b.connWait, float64(*n)/1e6)
 	}
 	k := kept{sent: s.Sent, first: s.FirstToken, end: s.End, isl: -1, osl: -1, ttftMs: -1, itlMs: -1, ok: s.Outcome == record.OK, failed: s.Outcome == record.Failed}
 	if !k.end.Seen() {
@@ -191,7 +208,7 @@ func (b *Builder) Figures() *Figures {
 	f.Cache = b.cache.figures()
 	f.Tokens = b.tokens.figures(&b.totals)
 	f.InferenceX = b.ix.figures(b.opt.GPUs, f.Cache.TheoreticalInstant)
-	f.Client = b.client(w, f.Metrics)
+	f.Client = b.client(w)
 	return f
 }
 

@@ -27,13 +27,14 @@ type Cache struct {
 type Share struct {
 	// blocks or tokens
 	Unit string `json:"unit"`
-	// Hits and all, in that unit.
-	Hit   float64 `json:"hit"`
+	// Hits, in that unit.
+	Hit float64 `json:"hit"`
+	// All, in that unit.
 	Total float64 `json:"total"`
 	// hit/total, 0..1.
 	Rate float64 `json:"rate"`
-	// Requests that it covers.
-	Requests int `json:"requests"`
+	// Requests that it covers; absent when unknown.
+	Requests int `json:"requests,omitzero"`
 }
 
 func share(unit string, hit, total float64, requests int) *Share {

@@ -13,9 +13,9 @@ const CPULimit = 0.85
 // Client is the load generator's own health in the profiling phase.
 type Client struct {
 	// How late requests left: from the moment when nothing but the client held
-	// them back, in ms; successes of the profiling phase.
+	// them back, in ms; every request of the profiling phase that was sent.
 	ScheduleLag *Stats `json:"schedule_lag,omitzero"`
-	// Wait for a free connection, in ms.
+	// Wait for a free connection, in ms, of the same requests.
 	ConnectionWait *Stats `json:"connection_wait,omitzero"`
 	// CPU time over what the usable cores could give, 0..1, a sample every 2 s.
 	CPUShare *Stats `json:"cpu_share,omitzero"`
@@ -27,14 +27,8 @@ type Client struct {
 	Samples int `json:"samples"`
 }
 
-func (b *Builder) client(w span, metrics map[string]Stats) Client {
-	var c Client
-	if s, ok := metrics["schedule_lag"]; ok {
-		c.ScheduleLag = &s
-	}
-	if s, ok := metrics["http_req_blocked"]; ok {
-		c.ConnectionWait = &s
-	}
+func (b *Builder) client(w span) Client {
+	c := Client{ScheduleLag: statsOf(b.lag, "ms"), ConnectionWait: statsOf(b.connWait, "ms")}
 	var shares []float64
 	var heap uint64
 	var high, longest time.Duration

@@ -25,18 +25,22 @@ type Load struct {
 
 // Weighted is a step curve, each value weighted by how long it lasted.
 type Weighted struct {
+	// Unit of every figure but seconds.
 	Unit string `json:"unit"`
 	// Length of the window, in seconds.
 	Seconds float64 `json:"seconds"`
-	Avg     float64 `json:"avg"`
+	// Mean over time.
+	Avg float64 `json:"avg"`
 	// Standard deviation, weighted by time.
 	Std float64 `json:"std"`
+	// Lowest value.
 	Min float64 `json:"min"`
 	// Value that the curve stays at or below for that share of the window.
 	P50 float64 `json:"p50"`
 	P90 float64 `json:"p90"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
+	// Highest value.
 	Max float64 `json:"max"`
 }
 

@@ -40,7 +40,9 @@ type Options struct {
 // threshold, or at least where larger is better. Threshold is in the metric's
 // display unit.
 type SLO struct {
-	Metric    string  `json:"metric"`
+	// Key of a metric of a request.
+	Metric string `json:"metric"`
+	// In the metric's display unit.
 	Threshold float64 `json:"threshold"`
 }
 

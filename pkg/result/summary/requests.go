@@ -24,6 +24,7 @@ type Requests struct {
 
 // Outcomes counts the ways requests ended.
 type Outcomes struct {
+	// Successes.
 	OK int `json:"ok"`
 	// Failed: HTTP error, timeout, broken or empty stream.
 	Errors int `json:"errors"`
@@ -80,11 +81,13 @@ func (q *Requests) add(r *record.Record) {
 // ErrorGroup counts failed profiling requests of one code and type.
 type ErrorGroup struct {
 	// HTTP status; 502 error inside the stream, 0 transport.
-	Code int    `json:"code"`
+	Code int `json:"code"`
+	// Short stable class.
 	Type string `json:"type"`
 	// Message of the first of them.
 	Message string `json:"message"`
-	Count   int    `json:"count"`
+	// How many there were.
+	Count int `json:"count"`
 }
 
 // maxErrorGroups bounds the list; what comes after goes into a last group.

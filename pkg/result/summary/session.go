@@ -13,9 +13,10 @@ type Sessions struct {
 	Trees map[record.TreeEnd]int `json:"trees"`
 	// Plays from turn 0 to the end, all of it measured.
 	Whole int `json:"whole"`
-	// Child streams started, and join turns passed, over all trees.
+	// Child streams started, over all trees.
 	Children int `json:"children"`
-	Joins    int `json:"joins"`
+	// Join turns passed, over all trees.
+	Joins int `json:"joins"`
 	// Time of a whole tree from its first request to its last end, in seconds.
 	Makespan *Stats `json:"makespan,omitzero"`
 	// Makespan over the time the same play takes with the recorded service
@@ -41,13 +42,18 @@ type Sessions struct {
 
 // TurnBucket holds the successes whose turn index lies in [From, To].
 type TurnBucket struct {
-	From     int `json:"from"`
-	To       int `json:"to"`
+	// First turn index.
+	From int `json:"from"`
+	// Last turn index.
+	To int `json:"to"`
+	// Successes.
 	Requests int `json:"requests"`
 	// Of root streams; the rest are children's.
-	Root int    `json:"root_requests"`
+	Root int `json:"root_requests"`
+	// Time to first token, in ms.
 	TTFT *Stats `json:"ttft,omitzero"`
-	ISL  *Stats `json:"input_sequence_length,omitzero"`
+	// Input length, in tokens.
+	ISL *Stats `json:"input_sequence_length,omitzero"`
 	// Cached over prompt tokens by usage, token-weighted, 0..1.
 	UsageHitRate *float64 `json:"usage_hit_rate,omitzero"`
 	// Ideal as played over the same requests, 0..1. The difference to the usage
@@ -57,6 +63,7 @@ type TurnBucket struct {
 
 // Played is one trace of the corpus as far as it was played.
 type Played struct {
+	// Id of the trace.
 	TraceID string `json:"trace_id"`
 	// Plays begun.
 	Trees int `json:"trees"`

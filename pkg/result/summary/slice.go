@@ -10,12 +10,15 @@ import (
 
 // Slice is one stretch of the profiling phase.
 type Slice struct {
-	// Start and end, in seconds since the phase started.
+	// Start, in seconds since the phase started.
 	StartS float64 `json:"start_s"`
-	EndS   float64 `json:"end_s"`
-	// Requests sent, ended with success, and failed in the slice.
-	Sent   int `json:"sent"`
-	Done   int `json:"done"`
+	// End, in seconds since the phase started.
+	EndS float64 `json:"end_s"`
+	// Requests sent in the slice.
+	Sent int `json:"sent"`
+	// Requests that ended with success in the slice.
+	Done int `json:"done"`
+	// Requests that failed in the slice.
 	Errors int `json:"errors"`
 	// Input tokens of requests whose first token came in the slice.
 	TokensIn float64 `json:"tokens_in"`
@@ -23,10 +26,12 @@ type Slice struct {
 	TokensOut float64 `json:"tokens_out"`
 	// Requests in flight, mean over the slice.
 	InFlight float64 `json:"in_flight"`
-	// Percentiles over requests that ended in the slice, in ms.
+	// Time to first token of the requests that ended in the slice, in ms.
 	TTFTP50Ms *float64 `json:"ttft_p50_ms,omitzero"`
+	// As ttft_p50_ms, 90th percentile.
 	TTFTP90Ms *float64 `json:"ttft_p90_ms,omitzero"`
-	ITLP50Ms  *float64 `json:"itl_p50_ms,omitzero"`
+	// Inter-token latency of the requests that ended in the slice, in ms.
+	ITLP50Ms *float64 `json:"itl_p50_ms,omitzero"`
 }
 
 const (

@@ -38,7 +38,9 @@ type Stats struct {
 
 // Value is a single figure.
 type Value struct {
-	Unit  string  `json:"unit"`
+	// Unit of the figure.
+	Unit string `json:"unit"`
+	// The figure.
 	Value float64 `json:"value"`
 }
 
@@ -84,12 +86,14 @@ func percentile(sorted []float64, q float64) float64 {
 // infinitely slow (spec/replay.md §7.6). A percentile that falls on a failure
 // is absent, because it is infinite; so are mean, sum and maximum, always.
 type Adjusted struct {
+	// Unit of every figure but the counts.
 	Unit string `json:"unit"`
 	// Samples, failures included.
 	Count int `json:"count"`
 	// Failed requests, each counted as infinite.
-	Failed int      `json:"failed"`
-	Min    *float64 `json:"min,omitzero"`
+	Failed int `json:"failed"`
+	// Smallest sample; absent when every request failed.
+	Min *float64 `json:"min,omitzero"`
 	// Percentiles by the nearest sample, without interpolation.
 	P1  *float64 `json:"p1,omitzero"`
 	P5  *float64 `json:"p5,omitzero"`

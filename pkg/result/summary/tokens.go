@@ -13,9 +13,9 @@ type Tokens struct {
 	Drift *Stats `json:"drift,omitzero"`
 	// |drift| over the prompt's length, 0..1.
 	DriftShare *Stats `json:"drift_share,omitzero"`
-	// Successes with an output length to judge, and how many of them miss the
-	// requested length by more than 5 % or 50 tokens, whichever is less.
-	OutputJudged   int `json:"output_judged"`
+	// Successes with an output length to judge.
+	OutputJudged int `json:"output_judged"`
+	// How many of them miss the requested length by more than 5 % or 50 tokens, whichever is less.
 	OutputMismatch int `json:"output_mismatch"`
 	// Successes without prompt or completion tokens in usage.
 	MissingUsage int `json:"missing_usage"`
@@ -32,9 +32,13 @@ type Tokens struct {
 // sum over requests that ended well; the upper one adds what the others could
 // have cost at most.
 type Served struct {
-	PromptMin     int64 `json:"prompt_tokens_min"`
-	PromptMax     int64 `json:"prompt_tokens_max"`
+	// Prompt tokens of the requests that ended well.
+	PromptMin int64 `json:"prompt_tokens_min"`
+	// The same and what the others could have cost.
+	PromptMax int64 `json:"prompt_tokens_max"`
+	// Output tokens of the requests that ended well.
 	GenerationMin int64 `json:"generation_tokens_min"`
+	// The same and what the others could have cost.
 	GenerationMax int64 `json:"generation_tokens_max"`
 	// Successes without usage: with any, the bounds mean nothing.
 	Unknown int `json:"unknown"`

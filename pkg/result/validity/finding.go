@@ -55,7 +55,8 @@ type Finding struct {
 	Figure *float64 `json:"figure,omitzero"`
 	// What it was held against, in Unit.
 	Limit *float64 `json:"limit,omitzero"`
-	Unit  string   `json:"unit,omitzero"`
+	// Unit of figure and limit.
+	Unit string `json:"unit,omitzero"`
 	// More about the cause, for machines; e.g. who cancelled.
 	Detail string `json:"detail,omitzero"`
 	// What it means and what to do.

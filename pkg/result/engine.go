@@ -1,0 +1,97 @@
+package result
+
+// EngineFacts is the engine as found and what it counted.
+type EngineFacts struct {
+	// Without credentials.
+	URL string `json:"url,omitzero"`
+	// vllm, sglang, sim, …
+	Name string `json:"name,omitzero"`
+	// Its version.
+	Version string `json:"version,omitzero"`
+	// Model that it serves.
+	Model string `json:"model,omitzero"`
+	// Image with its digest.
+	Image string `json:"image,omitzero"`
+	// Command line, secrets removed.
+	Args []string `json:"args,omitzero"`
+	// Context, in tokens.
+	MaxModelLen *int64 `json:"max_model_len,omitzero"`
+	// Tokens that its KV cache holds.
+	KVCacheTokens *int64 `json:"kv_cache_tokens,omitzero"`
+	// Its prefix cache is on.
+	PrefixCaching *bool `json:"prefix_caching,omitzero"`
+	// Replicas behind the URL.
+	Replicas *int `json:"replicas,omitzero"`
+	// Header by which requests of a session reach the same replica; empty without.
+	SessionRouting string `json:"session_routing,omitzero"`
+	// Its metrics were asked for.
+	MetricsExpected bool `json:"metrics_expected,omitzero"`
+	// State of its cache before the run.
+	ColdStart *ColdStart `json:"cold_start,omitzero"`
+	// Increases of its counters, and its gauges, over the warm-up.
+	Warmup *Counters `json:"warmup,omitzero"`
+	// As warmup, over the profiling phase.
+	Profiling *Counters `json:"profiling,omitzero"`
+	// As warmup, from before the first request of the run to after the last.
+	Whole *Counters `json:"whole,omitzero"`
+}
+
+// ColdStart is what the engine's counters said before the run.
+type ColdStart struct {
+	// Prompt tokens it had processed since it was started.
+	PromptTokensBefore *float64 `json:"prompt_tokens_before,omitzero"`
+	// How many of them were our probes'.
+	OwnPromptTokens float64 `json:"own_prompt_tokens,omitzero"`
+	// Its cache was reset after them.
+	Reset bool `json:"reset,omitzero"`
+}
+
+// Counters are increases of the engine's own counters over a window, summed
+// over its logical engines, and gauges over the same window. Absent: not
+// exposed.
+type Counters struct {
+	// Prompt tokens processed.
+	PromptTokens *float64 `json:"prompt_tokens,omitzero"`
+	// Tokens generated.
+	GenerationTokens *float64 `json:"generation_tokens,omitzero"`
+	// Requests finished.
+	Requests *float64 `json:"requests,omitzero"`
+	// Requests preempted.
+	Preemptions *float64 `json:"preemptions,omitzero"`
+	// Tokens looked up in the prefix cache on the GPU.
+	PrefixCacheQueries *float64 `json:"prefix_cache_queries,omitzero"`
+	// Tokens found in it.
+	PrefixCacheHits *float64 `json:"prefix_cache_hits,omitzero"`
+	// Tokens looked up in the tiers below (host memory, disk, a KV store).
+	ExternalCacheQueries *float64 `json:"external_cache_queries,omitzero"`
+	// Tokens found there.
+	ExternalCacheHits *float64 `json:"external_cache_hits,omitzero"`
+	// Prompt tokens by where they came from, by the engine's own names.
+	PromptTokensBySource map[string]float64 `json:"prompt_tokens_by_source,omitzero"`
+	// KV cache in use, 0..1, mean over time.
+	KVUsageMean *float64 `json:"kv_usage_mean,omitzero"`
+	// Peak of the same.
+	KVUsageMax *float64 `json:"kv_usage_max,omitzero"`
+	// Requests running in the engine, mean over time.
+	RunningMean *float64 `json:"running_mean,omitzero"`
+	// Peak of the same.
+	RunningMax *float64 `json:"running_max,omitzero"`
+	// Requests waiting in the engine, mean over time.
+	WaitingMean *float64 `json:"waiting_mean,omitzero"`
+	// Peak of the same.
+	WaitingMax *float64 `json:"waiting_max,omitzero"`
+}
+
+// GPUs are the devices of the engine.
+type GPUs struct {
+	// Model of the GPUs.
+	Model string `json:"model,omitzero"`
+	// All of them, prefill and decode.
+	Count int `json:"count" jsonschema:"minimum=0"`
+	// Version of their driver.
+	Driver string `json:"driver,omitzero"`
+	// Memory of one, in bytes.
+	MemoryBytes *int64 `json:"memory_bytes,omitzero"`
+	// Processes on them that are not the engine's.
+	ForeignUsers []string `json:"foreign_users,omitzero"`
+}
