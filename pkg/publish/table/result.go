@@ -1,0 +1,101 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/org/agentx-action/pkg/result"
+)
+
+// Result shows what a run was, what it measured, and whether it counts.
+func Result(w io.Writer, doc *result.Document, o Options) error {
+	if doc == nil {
+		return errors.New("table: no result document to show")
+	}
+	p := &page{Options: o}
+	for _, part := range []func(*page, *result.Document){
+		ran, latency, throughput, cache, sessions, requests, verdict,
+	} {
+		part(p, doc)
+	}
+	if p.err != nil {
+		return fmt.Errorf("table: %w", p.err)
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// nameWidth bounds names of others in a line.
+const nameWidth = 60
+
+// ran is the line of what ran.
+func ran(p *page, d *result.Document) {
+	p.section("Run")
+	s := &d.Settings
+	label := "Run"
+	if d.Mode != "" {
+		label = "Run (" + string(d.Mode) + ")"
+	}
+	p.state(bold, label, model(d), engine(&d.Engine), gpus(d.GPUs), corpus(d.Corpus), lanes(d),
+		opt(s.DurationS, exact)+" s asked", "seed "+opt(s.Seed, func(n int64) string { return strconv.FormatInt(n, 10) }),
+		ruleSet(&d.Scenario))
+}
+
+func ruleSet(s *result.Scenario) string {
+	switch {
+	case s.Name == "":
+		return "no rule set"
+	case s.Version == "":
+		return "rule set " + plain(s.Name, nameWidth)
+	}
+	return "rule set " + plain(s.Name, nameWidth) + " version " + plain(s.Version, nameWidth)
+}
+
+func model(d *result.Document) string {
+	name := d.Settings.Model
+	if name == "" {
+		name = d.Engine.Model
+	}
+	if name == "" {
+		name = absent
+	}
+	return "model " + plain(name, nameWidth)
+}
+
+func engine(e *result.EngineFacts) string {
+	name := plain(e.Name+" "+e.Version, nameWidth)
+	if name == "" {
+		name = absent
+	}
+	if e.URL != "" {
+		name += " at " + plain(e.URL, nameWidth)
+	}
+	return "engine " + name
+}
+
+func corpus(c *result.Corpus) string {
+	if c == nil {
+		return "corpus " + absent
+	}
+	return fmt.Sprintf("corpus %s, %d of %d traces", plain(c.Name, nameWidth), c.Kept, c.Traces)
+}
+
+func lanes(d *result.Document) string {
+	what := "lanes"
+	if d.Mode == result.ModeFixed {
+		what = "requests at once"
+	}
+	if d.Settings.Concurrency <= 0 {
+		return what + " " + absent
+	}
+	return whole(d.Settings.Concurrency) + " " + what
+}
+
+func gpus(g *result.GPUs) string {
+	if g == nil || g.Count <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d × %s", g.Count, plain(g.Model+" GPU", nameWidth))
+}

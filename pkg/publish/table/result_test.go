@@ -1,0 +1,223 @@
+package table
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/org/agentx-action/pkg/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestMain(m *testing.M) {
+	twwidth.SetEastAsian(false) // not as the machine's locale says
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+}
+
+func show(t *testing.T, d *result.Document, o Options) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Result(&b, d, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestResultGolden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		doc  *result.Document
+		opt  Options
+	}{
+		{"full.txt", fullDocument(), Options{HTTP: true}},
+		{"full.md", fullDocument(), Options{HTTP: true, Markdown: true}},
+		{"empty.txt", &result.Document{}, Options{HTTP: true}},
+		{"empty.md", &result.Document{}, Options{HTTP: true, Markdown: true}},
+		{"color.txt", fullDocument(), Options{Color: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := show(t, c.doc, c.opt)
+			golden(t, c.name, got)
+			harmless(t, got, c.opt.Color)
+			if c.opt.Markdown {
+				tablesAgree(t, got)
+				return
+			}
+			for i, line := range strings.Split(got, "\n") {
+				if w := twwidth.Width(line); w > lineWidth {
+					t.Errorf("line %d is %d columns wide: %s", i+1, w, line)
+				}
+			}
+		})
+	}
+}
+
+// harmless fails on everything that could do something to a terminal.
+func harmless(t *testing.T, text string, colour bool) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		for _, r := range line {
+			if r == 0x1b && colour || r == '\u2060' {
+				continue
+			}
+			if unicode.In(r, unicode.C) {
+				t.Errorf("%U in %q", r, line)
+			}
+		}
+	}
+}
+
+// split cuts a Markdown row at the pipes that aren't escaped.
+func split(row string) []string {
+	var cells []string
+	var cell strings.Builder
+	for i := 0; i < len(row); i++ {
+		switch {
+		case row[i] == '\\' && i+1 < len(row):
+			cell.WriteString(row[i : i+2])
+			i++
+		case row[i] == '|':
+			cells = append(cells, strings.TrimSpace(cell.String()))
+			cell.Reset()
+		default:
+			cell.WriteByte(row[i])
+		}
+	}
+	return append(cells, strings.TrimSpace(cell.String()))
+}
+
+// tablesAgree parses the tables back: every row of a table has as many cells.
+func tablesAgree(t *testing.T, text string) (rows [][]string) {
+	t.Helper()
+	columns, tables := 0, 0
+	for _, line := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		cells := split(line)
+		if columns == 0 {
+			columns = len(cells)
+			tables++
+		}
+		if len(cells) != columns || cells[0] != "" || cells[len(cells)-1] != "" {
+			t.Errorf("%d cells instead of %d: %s", len(cells), columns, line)
+		}
+		rows = append(rows, cells)
+	}
+	if tables < 5 {
+		t.Errorf("found %d tables", tables)
+	}
+	return rows
+}
+
+// TestMarkdownKeepsWords finds a hostile message whole in its own cell.
+func TestMarkdownKeepsWords(t *testing.T) {
+	rows := tablesAgree(t, show(t, fullDocument(), Options{Markdown: true}))
+	want := []string{"", `http\_status`, `EngineCore \| died Traceback: CUDA error &lt;b&gt;` + "@\u2060" + `team&lt;/b&gt;`, "500", "4", ""}
+	for _, row := range rows {
+		if cmp.Equal(row, want) {
+			return
+		}
+	}
+	t.Errorf("no row %q", want)
+}
+
+func TestAbsentIsNever0(t *testing.T) {
+	for _, row := range tablesAgree(t, show(t, &result.Document{}, Options{HTTP: true, Markdown: true})) {
+		if strings.HasPrefix(row[1], "Measured") || strings.HasPrefix(row[1], "Warm-up") {
+			continue // counts of what was seen
+		}
+		for _, cell := range row[2:] {
+			if strings.ContainsAny(cell, "0123456789") && !strings.HasPrefix(cell, "p") {
+				t.Errorf("%q in %q", cell, row)
+			}
+		}
+	}
+}
+
+func TestVerdictInPlainWords(t *testing.T) {
+	valid := true
+	for name, c := range map[string]struct {
+		change func(*result.Document)
+		want   []string
+	}{
+		"does not count": {func(*result.Document) {}, []string{
+			"The run failed: engine: connection refused\n", "NO, this run does not count under rule set inferencex-agentx-mvp version 1",
+			"reasons: run_cancelled", "UNTRUSTED  schedule_lag: found 34.2 ms, limit 10.0 ms", "the client could not keep up"}},
+		"counts": {func(d *result.Document) {
+			d.Validity.SubmissionValid, d.Validity.Trusted, d.Validity.Findings = &valid, true, nil
+		}, []string{"Valid submission: yes", "Trusted: yes", "Findings: none"}},
+		"no rule set": {func(d *result.Document) { d.Validity.SubmissionValid = nil }, []string{"not judged, because no rule set was asked for"}},
+	} {
+		d := fullDocument()
+		c.change(d)
+		got := show(t, d, Options{})
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+	}
+}
+
+func TestUncachedIsABoundWhereUsageIsMissing(t *testing.T) {
+	d := fullDocument()
+	if rate, all, sign := uncached(d); *all != 15e6 || *rate != 15e6/1799.6 || sign != "≥ " {
+		t.Errorf("uncached %v, %v a second, %q", *all, *rate, sign)
+	}
+	d.Cache.Usage.Requests = d.Requests.Profiling.OK
+	if _, _, sign := uncached(d); sign != "" {
+		t.Errorf("a bound (%q) where every response has its count", sign)
+	}
+	d.Cache.Usage = nil
+	if rate, all, _ := uncached(d); rate != nil || all != nil {
+		t.Error("uncached tokens that nobody counted")
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestErrorsArePassedOn(t *testing.T) {
+	if err := Result(broken{}, fullDocument(), Options{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("got %v", err)
+	}
+	if err := Corpus(broken{}, nil, TraceRow{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("got %v", err)
+	}
+	if err := Result(&strings.Builder{}, nil, Options{}); err == nil {
+		t.Error("no document, no error")
+	}
+}
