@@ -11,6 +11,7 @@ import (
 	"github.com/org/agentx-action/pkg/run"
 	"github.com/org/agentx-action/pkg/workload/corpus"
 	"github.com/org/agentx-action/pkg/workload/trace"
+	"github.com/org/agentx-action/pkg/workload/tree"
 )
 
 type corpusCmd struct {
@@ -46,7 +47,28 @@ func (s *corpusStatsCmd) Run(c *console) error {
 	for _, n := range set.Notes {
 		fmt.Fprintln(c.err, "note:", n)
 	}
-	return table.Corpus(c.out, rows(stats))
+	rows, total := traceRows(set, stats)
+	return table.Corpus(c.out, rows, total)
+}
+
+// traceRows are the figures as the table shows them.
+func traceRows(set *corpus.Corpus, stats corpus.Stats) (rows []table.TraceRow, total table.TraceRow) {
+	row := func(id string, n corpus.Counts, spanS float64) table.TraceRow {
+		return table.TraceRow{
+			ID: id, Requests: n.Requests, Subagents: n.Subagents, InTokens: n.InTokens, OutTokens: n.OutTokens,
+			HitInstant: n.HitRatioInstant, HitCausal: n.HitRatioCausal, MaxContext: int64(n.MaxInPlusOut), SpanS: spanS,
+		}
+	}
+	total = row("total", stats.Total.Counts, stats.Total.MaxSpanS)
+	for i, t := range stats.Traces {
+		r := row(t.ID, t.Counts, t.SpanS)
+		if built, err := tree.New(set.Traces[i]); err == nil {
+			r.Streams = len(built.Streams)
+		}
+		total.Streams += r.Streams
+		rows = append(rows, r)
+	}
+	return rows, total
 }
 
 // corpusSynthCmd writes made-up traces.
