@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )

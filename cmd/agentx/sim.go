@@ -90,7 +90,8 @@ type simCmd struct {
 
 // Help explains the model below the flags.
 func (s *simCmd) Help() string {
-	return "The model, with the default parameters:\n\n" + sim.Default().Describe()
+	// Indented lines are left as they are; others would be wrapped.
+	return "The model, with the default parameters:\n\n\t" + strings.ReplaceAll(strings.TrimSpace(sim.Default().Describe()), "\n", "\n\t") + "\n"
 }
 
 // Run is called by the parser.
