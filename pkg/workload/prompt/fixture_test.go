@@ -35,7 +35,7 @@ type req struct {
 	partial   bool // the tail has an id too
 }
 
-const blockSize = 16
+const blockSize = 16 // tokens
 
 // record makes a trace of main requests, 100 s apart.
 func record(t testing.TB, id string, tool, system int, requests ...req) *trace.Trace {

@@ -72,7 +72,7 @@ func eachMaker(yield func(*Maker)) {
 
 func TestTokensAreExact(t *testing.T) {
 	markers := []Marker{mark, {}, NewMarker(MarkerAIPerf, "run", 0, 3, "T")}
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		tr := randomTrace(t, seed)
 		plan := NewPlan(tr, stream(tr))
 		eachMaker(func(m *Maker) {
