@@ -85,7 +85,7 @@ func TestTokensAreExact(t *testing.T) {
 }
 
 func TestSampleTokensAreExact(t *testing.T) {
-	left, turns := 4_000_000, 0 // tokens; all of the sample are 133 million
+	left, turns := 2_500_000, 0 // tokens; all of the sample are 133 million
 	for i, tr := range sampleTrees(t) {
 		for _, s := range tr.Streams {
 			plan := NewPlan(tr.Trace, s)
@@ -394,6 +394,21 @@ func TestConcurrentPrompts(t *testing.T) {
 	for range 8 {
 		if <-got != want {
 			t.Error("prompts made side by side differ")
+		}
+	}
+}
+
+// decisions.md 12: a message gives up its first words, and only as many as its
+// own overhead; the first also what is constant.
+func TestWireGivesUpFirstWords(t *testing.T) {
+	tr := record(t, "T", 2*blockSize, 0, req{ids: span(1, 6), out: 20}, req{ids: span(1, 12)})
+	plan := NewPlan(tr, stream(tr))
+	content, _ := read(t, maker(ShapeRoles, ISLContent).Prompt(tr, plan, 1, Marker{}))
+	wire, _ := read(t, maker(ShapeRoles, ISLWire).Prompt(tr, plan, 1, Marker{Tokens: 3}))
+	for i, want := range []int{7 + 4 + 3, 5, 6, 5} {
+		rest, ok := strings.CutSuffix(content[i].Content, " "+wire[i].Content)
+		if !ok || words.Count(rest) != want {
+			t.Errorf("message %d gave up %q; want its first %d words", i, rest, want)
 		}
 	}
 }
