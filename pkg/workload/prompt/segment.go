@@ -166,7 +166,7 @@ func (l *layout) system(covered int32) int32 {
 // into the system blocks leaves none: there is no system message any more
 // (decisions.md 7).
 func (l *layout) keep(shared int32) int32 {
-	if len(l.segs) > 0 && l.segs[0].Role == RoleSystem && shared < l.segs[0].End || shared == 0 {
+	if shared == 0 || l.segs[0].Role == RoleSystem && shared < l.segs[0].End {
 		return 0
 	}
 	// The first segment that reaches the cut is the last kept one.
