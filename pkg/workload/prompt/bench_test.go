@@ -14,7 +14,7 @@ import (
 	"github.com/org/agentx-action/pkg/workload/tree"
 )
 
-// longStream is a session of n turns whose context grows to blocks blocks and
+// longStream is a session of n turns, in blocks of 64 tokens, whose context grows to blocks blocks and
 // gives up its last two at every fifth turn.
 func longStream(b *testing.B, n, blocks int) (*trace.Trace, *tree.Stream) {
 	b.Helper()
@@ -29,15 +29,15 @@ func longStream(b *testing.B, n, blocks int) (*trace.Trace, *tree.Stream) {
 			ids = append(ids, fresh)
 			fresh++
 		}
-		requests = append(requests, req{ids: append([]int(nil), ids...), out: 2 * blockSize})
+		requests = append(requests, req{ids: append([]int(nil), ids...), out: 100})
 	}
-	tr := record(b, "T", 100, 50, requests...)
+	tr := recordIn(b, 64, "T", 100, 50, requests...)
 	return tr, stream(tr)
 }
 
 // BenchmarkPrompt writes bodies of 100,000 tokens the way a client does.
 func BenchmarkPrompt(b *testing.B) {
-	const blocks = 100_000 / blockSize
+	const blocks = 100_000 / 64
 	tr, s := longStream(b, 200, blocks)
 	plan := NewPlan(tr, s)
 	m := maker(ShapeRoles, ISLContent)

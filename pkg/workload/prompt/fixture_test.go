@@ -37,8 +37,13 @@ type req struct {
 
 const blockSize = 16 // tokens
 
-// record makes a trace of main requests, 100 s apart.
+// record makes a trace of main requests, 100 s apart, in blocks of blockSize.
 func record(t testing.TB, id string, tool, system int, requests ...req) *trace.Trace {
+	t.Helper()
+	return recordIn(t, blockSize, id, tool, system, requests...)
+}
+
+func recordIn(t testing.TB, size int, id string, tool, system int, requests ...req) *trace.Trace {
 	t.Helper()
 	var list []map[string]any
 	for i, r := range requests {
@@ -48,11 +53,11 @@ func record(t testing.TB, id string, tool, system int, requests ...req) *trace.T
 		}
 		list = append(list, map[string]any{
 			"t": float64(100 * i), "type": "n", "model": "m", "api_time": 1.0,
-			"in": blockSize*len(r.ids) + r.tail, "out": r.out, "hash_ids": ids,
+			"in": size*len(r.ids) + r.tail, "out": r.out, "hash_ids": ids,
 		})
 	}
 	raw, err := json.Marshal(map[string]any{
-		"id": id, "block_size": blockSize, "hash_id_scope": "local", "tool_tokens": tool, "system_tokens": system, "requests": list,
+		"id": id, "block_size": size, "hash_id_scope": "local", "tool_tokens": tool, "system_tokens": system, "requests": list,
 	})
 	if err != nil {
 		t.Fatal(err)
