@@ -35,10 +35,15 @@ type req struct {
 	partial   bool // the tail has an id too
 }
 
-const blockSize = 16
+const blockSize = 16 // tokens
 
-// record makes a trace of main requests, 100 s apart.
+// record makes a trace of main requests, 100 s apart, in blocks of blockSize.
 func record(t testing.TB, id string, tool, system int, requests ...req) *trace.Trace {
+	t.Helper()
+	return recordIn(t, blockSize, id, tool, system, requests...)
+}
+
+func recordIn(t testing.TB, size int, id string, tool, system int, requests ...req) *trace.Trace {
 	t.Helper()
 	var list []map[string]any
 	for i, r := range requests {
@@ -48,11 +53,11 @@ func record(t testing.TB, id string, tool, system int, requests ...req) *trace.T
 		}
 		list = append(list, map[string]any{
 			"t": float64(100 * i), "type": "n", "model": "m", "api_time": 1.0,
-			"in": blockSize*len(r.ids) + r.tail, "out": r.out, "hash_ids": ids,
+			"in": size*len(r.ids) + r.tail, "out": r.out, "hash_ids": ids,
 		})
 	}
 	raw, err := json.Marshal(map[string]any{
-		"id": id, "block_size": blockSize, "hash_id_scope": "local", "tool_tokens": tool, "system_tokens": system, "requests": list,
+		"id": id, "block_size": size, "hash_id_scope": "local", "tool_tokens": tool, "system_tokens": system, "requests": list,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,9 +162,12 @@ func samplePaths(tb testing.TB) []string {
 	return nil
 }
 
+// sampleTrees builds the trees of the real traces, once.
 func sampleTrees(tb testing.TB) []*tree.Tree {
 	tb.Helper()
-	var trees []*tree.Tree
+	if len(builtSample) > 0 {
+		return builtSample
+	}
 	for _, path := range samplePaths(tb) {
 		tr, err := trace.ReadFile(path, trace.BasisAuto)
 		if err != nil {
@@ -169,7 +177,9 @@ func sampleTrees(tb testing.TB) []*tree.Tree {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		trees = append(trees, built)
+		builtSample = append(builtSample, built)
 	}
-	return trees
+	return builtSample
 }
+
+var builtSample []*tree.Tree

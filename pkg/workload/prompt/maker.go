@@ -76,6 +76,9 @@ func tailStart(streamID string, turn, n int) int {
 // Prompt returns turn k of a stream as it is sent in the tree of a marker.
 func (m *Maker) Prompt(t *trace.Trace, plan *Plan, k int, marker Marker) *Prompt {
 	segs, tail, reset := plan.Segments(nil, k)
+	if len(marker.text) > 0 && m.Shape != ShapeSingleUser && plan.firstUser(k, segs) {
+		reset = true // the system message, so far alone, had the marker
+	}
 	r := plan.Stream.Turns[k].Request
 	p := &Prompt{
 		Segments: segs, Reset: reset, Tail: tail,

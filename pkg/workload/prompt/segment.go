@@ -71,6 +71,14 @@ func (p *Plan) Segments(segs []Segment, k int) (out []Segment, tail int, reset b
 	return segs, int(p.turns[k].tail), p.turns[k].reset
 }
 
+// firstUser reports whether the user speaks in turn k, of these segments, for the
+// first time behind something that was sent before.
+func (p *Plan) firstUser(k int, segs []Segment) bool {
+	keep := int(p.turns[k].keep)
+	user := slices.IndexFunc(segs, func(s Segment) bool { return s.Role == RoleUser })
+	return keep > 0 && user >= keep
+}
+
 // PullBack reports whether turn k keeps less than the turn before had.
 func (p *Plan) PullBack(k int) bool { return p.turns[k].back }
 
@@ -158,7 +166,7 @@ func (l *layout) system(covered int32) int32 {
 // into the system blocks leaves none: there is no system message any more
 // (decisions.md 7).
 func (l *layout) keep(shared int32) int32 {
-	if len(l.segs) > 0 && l.segs[0].Role == RoleSystem && shared < l.segs[0].End || shared == 0 {
+	if shared == 0 || l.segs[0].Role == RoleSystem && shared < l.segs[0].End {
 		return 0
 	}
 	// The first segment that reaches the cut is the last kept one.

@@ -138,7 +138,7 @@ func checkPlan(t *testing.T, tr *trace.Trace, s *tree.Stream) {
 }
 
 func TestSegmentsEqualReference(t *testing.T) {
-	for seed := range uint64(5000) {
+	for seed := range uint64(2000) {
 		tr := randomTrace(t, seed)
 		checkPlan(t, tr, stream(tr))
 	}

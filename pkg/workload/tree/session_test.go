@@ -224,18 +224,23 @@ func samplePaths(tb testing.TB) []string {
 	return nil
 }
 
+// sampleTrees builds the trees of the real traces, once.
 func sampleTrees(tb testing.TB) []*Tree {
 	tb.Helper()
-	var trees []*Tree
+	if len(builtSample) > 0 {
+		return builtSample
+	}
 	for _, path := range samplePaths(tb) {
 		tr, err := trace.ReadFile(path, trace.BasisAuto)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		trees = append(trees, mustTree(tb, tr))
+		builtSample = append(builtSample, mustTree(tb, tr))
 	}
-	return trees
+	return builtSample
 }
+
+var builtSample []*Tree
 
 func readGolden(t *testing.T, path string) string {
 	t.Helper()
