@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -140,12 +141,15 @@ func (d *Reader) fail(t *Trace, at place, field string, err error) error {
 	e.Where = at.field(field)
 	e.Reason = "wrong type or value"
 	var syntax *jsontext.SyntacticError
+	var file *fs.PathError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Reason = fmt.Sprintf("cut off at byte %d", d.dec.InputOffset())
 		e.Remedy = "the file is incomplete: fetch it again"
 	case errors.As(err, &syntax):
 		e.Reason = fmt.Sprintf("no valid JSON at byte %d", syntax.ByteOffset)
+	case errors.As(err, &file):
+		e.Reason = "the file cannot be read"
 	case errors.Is(err, errTooLarge):
 		e.Reason, e.Err = fmt.Sprintf("one value is larger than %d bytes", d.limit), nil
 	}
