@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"time"
 
 	"github.com/org/agentx-action/pkg/result/record"
 )
@@ -76,9 +77,14 @@ func (x *exchange) readUpTo(body io.Reader, limit int) (raw []byte, whole bool, 
 
 var errFull = &failure{class: classTooLong, message: "more than was asked for"}
 
+// refusalTime bounds the reading of a refusal's body: the status is known.
+const refusalTime = 5 * time.Second
+
 // readRefusal reads an answer with a status that is not 2xx. The status is the
 // failure, whatever becomes of its body.
 func (x *exchange) readRefusal(response *http.Response) *failure {
+	timer := time.AfterFunc(refusalTime, func() { x.cancel(errLinger) })
+	defer timer.Stop()
 	raw, _, _ := x.readUpTo(response.Body, MaxErrorBytes)
 	f := &failure{code: response.StatusCode, class: statusClass(response.StatusCode), engine: true, text: string(raw)}
 	f.message = errorMessage(raw)

@@ -25,6 +25,7 @@ type conn struct {
 
 	sent, received, writes, reads atomic.Int64
 	lastRead, lastWrite           atomic.Int64 // Stamps
+	base                          atomic.Int64 // sent when the present request got the connection
 
 	mu   sync.Mutex
 	user *attempt // the request that has the connection, or had it last
@@ -54,6 +55,7 @@ func (c *conn) handTo(a *attempt) counters {
 		c.user.after = now
 	}
 	c.user = a
+	c.base.Store(now.sent)
 	return now
 }
 
@@ -83,7 +85,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.lastWrite.Store(int64(c.clock.Now()))
 	c.sent.Add(int64(n))
 	c.writes.Add(1)
-	if err != nil {
+	if err != nil && c.sent.Load() > c.base.Load() {
 		c.awaitAnswer()
 	}
 	return n, err
@@ -92,8 +94,8 @@ func (c *conn) Write(p []byte) (int, error) {
 // answerGrace is how long a failed write waits for the answer that explains it.
 const answerGrace = time.Second
 
-// awaitAnswer holds a write error back until the reading side has had its say.
-// An engine that refuses a long body answers 400 and closes; net/http would
+// awaitAnswer holds back an error of a request that went out in part until the
+// reading side has had its say. An engine that refuses a long body answers 400 and closes; net/http would
 // report whichever it learns first, the answer or the broken pipe.
 func (c *conn) awaitAnswer() {
 	timer := time.NewTimer(answerGrace)

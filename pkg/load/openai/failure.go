@@ -21,7 +21,7 @@ var ErrRunEnded = errors.New("the run ended")
 
 var (
 	errTimeout = errors.New("request timeout")
-	errLinger  = errors.New("the stream stayed open after [DONE]")
+	errLinger  = errors.New("the answer stayed open after all that matters")
 )
 
 // The classes of errors that doc.go lists.
@@ -159,7 +159,7 @@ func (c *Client) classify(ctx context.Context, err error, a *attempt, body *requ
 		return &failure{class: dial.class, message: dial.Error()}
 	}
 	if !isGone(err) {
-		if strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "response headers exceeded") {
+		if strings.Contains(err.Error(), "malformed ") || strings.Contains(err.Error(), "response headers exceeded") {
 			return &failure{class: classProtocol, message: err.Error() + "; is this an HTTP/1.1 engine?"}
 		}
 		return &failure{class: classTransport, message: err.Error()}

@@ -206,3 +206,16 @@ func TestOpenPaths(t *testing.T) {
 		t.Errorf("unreadable file: %v", err)
 	}
 }
+
+func TestBasis(t *testing.T) {
+	later := strings.Replace(one("x"), `}]}`, `},{"t":10,"type":"subagent","agent_id":"a","status":"completed","duration_ms":4000,"requests":[{"t":10,"type":"n","model":"m","in":9,"out":1}]}]}`, 1)
+	for basis, want := range map[trace.Basis]float64{"": 10, trace.BasisAbsolute: 10, trace.BasisRelative: 6} {
+		c, err := Open([]string{write(t, map[string]string{"x.json": later})}, Options{Basis: basis})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Traces[0].Entries[1].Subagent.StartS; got != want {
+			t.Errorf("%q: the subagent starts at %g s, want %g", basis, got, want)
+		}
+	}
+}

@@ -125,7 +125,11 @@ func (p *parse) fit(r *Request, at place, listed map[string]bool) error {
 
 // nameable: ids stand in every record, in messages and in file names of results.
 func nameable(id string) bool {
-	return len(id) <= 256 && !strings.ContainsFunc(id, func(c rune) bool { return !unicode.IsPrint(c) })
+	return len(id) <= 256 && printable(id)
+}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 func fewOf(floor, ceil int) string {
@@ -153,6 +157,26 @@ func (p *parse) checkRequest(r *Request) error {
 	}
 	return nil
 }
+
+// checkTimes judges a normalised marker; early is what normalise found.
+func (p *parse) checkTimes(s *Subagent, early int) error {
+	bad := func(i int, reason, remedy string) error {
+		return &Error{File: p.File, Trace: p.t.ID, Where: place{p.at.entry, i}.field("t"), Reason: reason, Remedy: remedy}
+	}
+	if early >= 0 {
+		return bad(early, fmt.Sprintf("%g s is before the start of its subagent at %g s", s.Requests[early].StartS, s.StartS),
+			"if the times count from the subagent's start, read the corpus with the relative basis")
+	}
+	for i, r := range s.Requests {
+		if r.StartS > maxTimeS {
+			return bad(i, fmt.Sprintf("%g s is no time: want 0 to %g seconds", r.StartS, float64(maxTimeS)), "")
+		}
+	}
+	return nil
+}
+
+// maxTimeS is 30,000 years; a millisecond is still exact there.
+const maxTimeS = 1e12
 
 // maxTokens is far above any context window; beyond it a number is a mistake.
 const maxTokens = 1 << 26

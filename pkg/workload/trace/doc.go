@@ -5,6 +5,7 @@
 // requests in list order with absolute times, subagent markers brought to one
 // clock (decisions.md 4, 5), and block ids held as runs that keep a prefix of an
 // earlier run and add new ids, so that memory follows the distinct blocks.
+// [Trace.Hits] says what an endless prefix cache could serve of each request.
 //
 // It refuses, naming file, entry and field: wrong types, missing required
 // fields, block lists whose length disagrees with the prompt's, nested

@@ -3,6 +3,8 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -22,9 +24,13 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var parts []string
-	for _, p := range []string{e.File, e.Trace, e.Where} {
-		if p != "" && (len(parts) == 0 || strings.TrimSuffix(parts[len(parts)-1], ".json") != p) {
-			parts = append(parts, p)
+	if e.File != "" {
+		parts = append(parts, e.File)
+	}
+	for _, p := range []string{e.Trace, e.Where} {
+		// A file is mostly named by its trace's id; once is enough.
+		if p != "" && strings.TrimSuffix(filepath.Base(e.File), ".json") != p {
+			parts = append(parts, shown(p))
 		}
 	}
 	s := strings.Join(append(parts, e.Reason), ": ")
@@ -35,6 +41,14 @@ func (e *Error) Error() string {
 		s += "; " + e.Remedy
 	}
 	return s
+}
+
+// shown makes what a file brought along fit for a terminal.
+func shown(s string) string {
+	if printable(s) {
+		return cut(s)
+	}
+	return cut(strconv.Quote(s))
 }
 
 func (e *Error) Unwrap() error { return e.Err }

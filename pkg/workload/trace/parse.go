@@ -209,12 +209,7 @@ func (p *parse) item() (*Request, *Subagent, error) {
 		if s.AgentID == "" {
 			return nil, nil, p.lacks("agent_id")
 		}
-		if bad := s.normalise(start, p.Basis); bad >= 0 {
-			return nil, nil, &Error{File: p.File, Trace: p.t.ID, Where: place{p.at.entry, bad}.field("t"),
-				Reason: fmt.Sprintf("%g s is before the start of its subagent at %g s", s.Requests[bad].StartS, s.StartS),
-				Remedy: "if the times count from the subagent's start, read the corpus with the relative basis"}
-		}
-		return nil, s, nil
+		return nil, s, p.checkTimes(s, s.normalise(start, p.Basis))
 	case "":
 		return nil, nil, p.lacks("type")
 	default:
@@ -338,7 +333,7 @@ func (p *parse) whole() (int, error) {
 	if err != nil {
 		f, ferr := tok.Float()
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<52 {
-			return 0, fmt.Errorf("%s is no whole number in range", tok.String())
+			return 0, fmt.Errorf("%s is no whole number in range", cut(tok.String()))
 		}
 		n = int64(f)
 	}
@@ -355,8 +350,8 @@ func (p *parse) seconds() (float64, error) {
 		return 0, err
 	}
 	s, err := tok.Float()
-	if err != nil || s < 0 || math.IsInf(s, 0) || s > 1e12 {
-		return 0, fmt.Errorf("%s is no time: want 0 to 1e12 seconds", tok.String())
+	if err != nil || s < 0 || s > maxTimeS {
+		return 0, fmt.Errorf("%s is no time: want 0 to %g seconds", cut(tok.String()), float64(maxTimeS))
 	}
 	return s, nil
 }
@@ -372,7 +367,7 @@ func (p *parse) optional(key string) (Opt, error) {
 		return Opt{}, err
 	}
 	v, err := tok.Float()
-	if err != nil || v < 0 || math.IsInf(v, 0) || v > 1e15 {
+	if err != nil || v < 0 || v > 1000*maxTimeS {
 		p.t.note(NoteNegative, p.at.field(key), "a negative or unbounded time is taken as absent")
 		return Opt{}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +12,7 @@ import (
 
 // MaxValueBytes bounds any single JSON value that is read whole: one list of
 // block ids, one string. A million-token prompt needs about 100 KB.
-const MaxValueBytes = 64 << 20
+const MaxValueBytes = 32 << 20
 
 // MaxRequests bounds the requests of one trace, markers included.
 const MaxRequests = 1 << 20
@@ -26,7 +27,8 @@ type Reader struct {
 	Basis Basis  // of inner subagent times; "" is BasisAuto
 
 	dec    *jsontext.Decoder
-	lost   bool // the stream cannot be read on
+	lost   bool  // the stream cannot be read on
+	limit  int64 // MaxValueBytes, but in tests
 	names  map[string]string
 	lists  map[string][]string
 	idBufs [2][]int32
@@ -35,12 +37,8 @@ type Reader struct {
 
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader, file string) *Reader {
-	g := &guard{r: r}
-	d := &Reader{
-		File: file, dec: jsontext.NewDecoder(g),
-		names: map[string]string{}, lists: map[string][]string{},
-	}
-	g.dec = d.dec
+	d := &Reader{File: file, limit: MaxValueBytes, names: map[string]string{}, lists: map[string][]string{}}
+	d.dec = jsontext.NewDecoder(&guard{r: r, reader: d})
 	return d
 }
 
@@ -123,7 +121,7 @@ func (d *Reader) drain(depth int) error {
 		if _, err := d.dec.ReadToken(); err != nil {
 			return err
 		}
-		if d.dec.InputOffset()-start > MaxValueBytes {
+		if d.dec.InputOffset()-start > d.limit {
 			return errTooLarge
 		}
 	}
@@ -143,14 +141,17 @@ func (d *Reader) fail(t *Trace, at place, field string, err error) error {
 	e.Where = at.field(field)
 	e.Reason = "wrong type or value"
 	var syntax *jsontext.SyntacticError
+	var file *fs.PathError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Reason = fmt.Sprintf("cut off at byte %d", d.dec.InputOffset())
 		e.Remedy = "the file is incomplete: fetch it again"
 	case errors.As(err, &syntax):
 		e.Reason = fmt.Sprintf("no valid JSON at byte %d", syntax.ByteOffset)
+	case errors.As(err, &file):
+		e.Reason = "the file cannot be read"
 	case errors.Is(err, errTooLarge):
-		e.Reason, e.Err = fmt.Sprintf("one value is larger than %d bytes", MaxValueBytes), errTooLarge
+		e.Reason, e.Err = fmt.Sprintf("one value is larger than %d bytes", d.limit), nil
 	}
 	return e
 }
@@ -160,13 +161,13 @@ var errTooLarge = errors.New("value too large")
 // guard stops a value that grows without end before it fills the memory: the
 // decoder keeps the value it is reading, and its offset moves only behind it.
 type guard struct {
-	r    io.Reader
-	dec  *jsontext.Decoder
-	read int64
+	r      io.Reader
+	reader *Reader
+	read   int64
 }
 
 func (g *guard) Read(p []byte) (int, error) {
-	if g.dec != nil && g.read-g.dec.InputOffset() > MaxValueBytes {
+	if g.read-g.reader.dec.InputOffset() > g.reader.limit {
 		return 0, errTooLarge
 	}
 	n, err := g.r.Read(p)

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -46,6 +48,7 @@ type out struct {
 	enc    *jsontext.Encoder
 	blocks *Blocks
 	spans  [][]int32
+	text   []byte
 	err    error
 }
 
@@ -108,14 +111,8 @@ func (o *out) request(r *Request) {
 		o.str("model", r.Model)
 		o.whole("in", r.In)
 		o.whole("out", r.Out)
-		o.list("hash_ids", func() {
-			o.spans = o.blocks.Spans(o.spans[:0], r.Path, 0, int(r.Path.Len))
-			for _, span := range o.spans {
-				for _, id := range span {
-					o.token(jsontext.Int(int64(id)))
-				}
-			}
-		})
+		o.token(jsontext.String("hash_ids"))
+		o.ids(r.Path)
 		if len(r.InputTypes) > 0 {
 			o.strs("input_types", r.InputTypes)
 		}
@@ -129,6 +126,21 @@ func (o *out) request(r *Request) {
 		o.known("think_time", r.ThinkTimeS)
 		o.known("ttft", r.TTFTS)
 	})
+}
+
+// ids writes a list of block ids, which is nearly all of a trace, as one value.
+func (o *out) ids(p Path) {
+	o.spans = o.blocks.Spans(o.spans[:0], p, 0, int(p.Len))
+	o.text = append(o.text[:0], '[')
+	for _, span := range o.spans {
+		for _, id := range span {
+			o.text = append(strconv.AppendInt(o.text, int64(id), 10), ',')
+		}
+	}
+	o.text = append(bytes.TrimSuffix(o.text, []byte{','}), ']')
+	if o.err == nil {
+		o.err = o.enc.WriteValue(o.text)
+	}
 }
 
 func (o *out) subagent(s *Subagent) {
