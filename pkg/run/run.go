@@ -137,7 +137,7 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		return engine, err
 	}
 	s.reportProbes()
-	s.maker.Overhead = s.probes.Overhead
+	s.maker.Overhead, s.maker.MarkerTokens = s.probes.Overhead, s.probes.MarkerTokens
 	return engine, nil
 }
 

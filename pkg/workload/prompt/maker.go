@@ -46,6 +46,10 @@ type Maker struct {
 	ISL      ISLMode
 	Overhead Overhead
 
+	// MarkerTokens is what the engine counts for a marker, where that was
+	// measured; 0 takes the marker's own figure.
+	MarkerTokens int
+
 	text *words.Text
 }
 
@@ -75,6 +79,9 @@ func tailStart(streamID string, turn, n int) int {
 
 // Prompt returns turn k of a stream as it is sent in the tree of a marker.
 func (m *Maker) Prompt(t *trace.Trace, plan *Plan, k int, marker Marker) *Prompt {
+	if m.MarkerTokens > 0 && marker.Tokens > 0 {
+		marker.Tokens = m.MarkerTokens
+	}
 	segs, tail, reset := plan.Segments(nil, k)
 	if len(marker.text) > 0 && m.Shape != ShapeSingleUser && plan.firstUser(k, segs) {
 		reset = true // the system message, so far alone, had the marker

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
@@ -207,7 +206,7 @@ func TestDeclaredTokens(t *testing.T) {
 	if _, err := New(sessionWith(t, top, "0.5 1-2")); !errors.As(err, &bad) || !strings.Contains(err.Error(), "need 3 blocks") {
 		t.Errorf("error %v; want one that says how many blocks the first prompt lacks", err)
 	}
-	if _, err := New(sessionWith(t, map[string]any{"tool_tokens": math.MaxInt64, "system_tokens": math.MaxInt64}, "0.5 1-2")); !errors.As(err, &bad) {
+	if _, err := New(sessionWith(t, map[string]any{"tool_tokens": 1 << 26, "system_tokens": 1 << 26}, "0.5 1-2")); !errors.As(err, &bad) {
 		t.Errorf("error %v; want the absurd counts refused", err)
 	}
 	// A preamble is too short for the session's counts, and side chains compare with the session.
