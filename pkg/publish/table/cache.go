@@ -44,7 +44,7 @@ func hits(label string, s *summary.Share) []string {
 	if s == nil {
 		return []string{label, absent, absent, absent, absent, absent}
 	}
-	return []string{label, percent(s.Rate), count(s.Hit), count(s.Total), s.Unit, some(s.Requests)}
+	return []string{label, percent(s.Rate), count(s.Hit), count(s.Total), plain(s.Unit, 10), some(s.Requests)}
 }
 
 // some is a count of which 0 means that nobody counted.

@@ -3,6 +3,7 @@ package table
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
@@ -33,15 +34,19 @@ func plain(text string, width int) string {
 	if runes := []rune(text); len(runes) > 4*width {
 		text, long = string(runes[:4*width]), true
 	}
-	if long && twwidth.Width(text) < width {
-		return text + "…"
+	if long {
+		text += "…"
 	}
 	return cut(text, width)
 }
 
-func bounded(text string, size int) (string, bool) {
+// bounded cuts text to size bytes, between two characters.
+func bounded(text string, size int) (short string, long bool) {
 	if len(text) <= size {
 		return text, false
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
 	}
 	return text[:size], true
 }
@@ -51,15 +56,24 @@ func cut(text string, width int) string {
 	if twwidth.Width(text) <= width {
 		return text
 	}
+	return strings.TrimRight(text[:fits(text, width-1)], " ") + "…"
+}
+
+// fits is the length of the start of text that takes at most width columns.
+func fits(text string, width int) int {
 	end, wide := 0, 0
 	for i, r := range text {
-		wide += twwidth.Width(string(r))
-		if wide > width-1 {
+		if wide += twwidth.Width(string(r)); wide > width {
 			break
 		}
-		end = i + len(string(r))
+		end = i + utf8.RuneLen(r)
 	}
-	return strings.TrimRight(text[:end], " ") + "…"
+	// Some characters are wider together than one by one.
+	for end > 0 && twwidth.Width(text[:end]) > width {
+		_, size := utf8.DecodeLastRuneInString(text[:end])
+		end -= size
+	}
+	return end
 }
 
 // markup takes away the meaning that characters have in GitHub's Markdown:
@@ -76,31 +90,55 @@ func markdown(text string) string { return markup.Replace(text) }
 // wrapped breaks parts into lines of at most width columns, the parts kept
 // together where they fit. Lines after the first are indented.
 func wrapped(first string, parts []string, between, indent string, width int) []string {
-	line, empty := first, true
-	var lines []string
-	add := func(text, gap string) {
-		if empty {
-			gap = ""
-		}
-		if !empty && twwidth.Width(line+gap+text+strings.TrimRight(between, " ")) > width {
-			lines = append(lines, strings.TrimRight(line+gap, " "))
-			line, gap = indent, ""
-		}
-		line += gap + text
-		empty = false
-	}
+	w := wrapper{line: first, fresh: true, indent: indent, width: width}
 	for _, part := range parts {
-		if twwidth.Width(indent+part) <= width {
-			add(part, between)
+		if twwidth.Width(indent+part+between) <= width {
+			w.add(between, part)
 			continue
 		}
-		for i, word := range strings.Fields(part) {
-			if i == 0 {
-				add(word, between)
-			} else {
-				add(word, " ")
-			}
+		gap := between
+		for _, word := range strings.Fields(part) {
+			w.add(gap, word)
+			gap = " "
 		}
 	}
-	return append(lines, line)
+	return append(w.lines, w.line)
+}
+
+type wrapper struct {
+	lines  []string
+	line   string
+	fresh  bool // nothing stands on the line but its start
+	indent string
+	width  int
+}
+
+// add puts text on the line after a gap, or on the next line, and breaks what is
+// too long for any. The visible part of a gap stays at the end of a line.
+func (w *wrapper) add(gap, text string) {
+	if w.fresh {
+		gap = ""
+	}
+	end := strings.TrimRight(gap, " ")
+	if !w.fresh && twwidth.Width(w.line+gap+text+end) > w.width {
+		w.next(end)
+		gap = ""
+	}
+	w.line += gap
+	for {
+		n := fits(text, w.width-twwidth.Width(w.line))
+		if n == len(text) || n == 0 && w.fresh {
+			break
+		}
+		w.line += text[:n]
+		text = text[n:]
+		w.next("")
+	}
+	w.line += text
+	w.fresh = false
+}
+
+func (w *wrapper) next(end string) {
+	w.lines = append(w.lines, w.line+end)
+	w.line, w.fresh = w.indent, true
 }

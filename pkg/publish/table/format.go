@@ -87,7 +87,7 @@ func seconds(v float64) string { return millis(v * 1e3) }
 // count shows tokens, requests and other things counted, and rates of them:
 // 7, 12.3, 12.3k, 1.23M. Whole numbers below 1000 stay whole.
 func count(v float64) string {
-	if v == math.Trunc(v) && math.Abs(v) < 1e3 {
+	if v == math.Trunc(v) && math.Abs(v) < 1e3 { // +0 takes the sign off −0
 		return strconv.FormatFloat(v+0, 'f', 0, 64)
 	}
 	return in(v, counts)

@@ -20,8 +20,8 @@ type Options struct {
 	Color bool
 }
 
-// page collects what is shown. All text passes through it, and nowhere else is
-// text made harmless.
+// page collects what is shown. All text passes through it and is made harmless
+// here; elsewhere plain only shortens names.
 type page struct {
 	Options
 	out strings.Builder
@@ -94,6 +94,7 @@ func (p *page) fact(label string, parts ...string) { p.state("", label, parts...
 
 // state is a fact with a coloured label.
 func (p *page) state(colour, label string, parts ...string) {
+	label = plain(label, nameWidth)
 	var kept []string
 	for _, part := range parts {
 		if part = plain(part, 10*lineWidth); part != "" {

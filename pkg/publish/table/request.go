@@ -21,12 +21,12 @@ func requests(p *page, d *result.Document) {
 		n    int
 		text string
 	}{
-		{q.Primers, "warm-up requests only filled the cache"},
-		{q.Retries, "connection attempts repeated"},
-		{q.Broken, "records contradicted themselves and count as failed"},
+		{q.Primers, "primers, warm-up requests that only fill the cache"},
+		{q.Retries, "repeated connection attempts"},
+		{q.Broken, "records in contradiction, counted as failed"},
 	} {
 		if c.n > 0 {
-			parts = append(parts, whole(c.n)+" "+c.text)
+			parts = append(parts, c.text+": "+whole(c.n))
 		}
 	}
 	p.fact("Of these", parts...)
@@ -61,7 +61,7 @@ func failures(p *page, groups []summary.ErrorGroup) {
 	}
 	p.table(g)
 	if n := len(groups) - maxErrors; n > 0 {
-		p.fact("More errors", fmt.Sprintf("%d requests of %d other kinds; see result.json", rest, n))
+		p.fact("More errors", fmt.Sprintf("%d, of %d other kinds; see result.json", rest, n))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/validity"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -219,5 +220,65 @@ func TestErrorsArePassedOn(t *testing.T) {
 	}
 	if err := Result(&strings.Builder{}, nil, Options{}); err == nil {
 		t.Error("no document, no error")
+	}
+}
+
+// TestRealDocument shows the document that the result room's own test pins.
+func TestRealDocument(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "result", "testdata", "result.json.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := result.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ttft := d.Metrics.Request["time_to_first_token"]
+	want := []string{"", "TTFT", millis(ttft.Avg), millis(ttft.P50), millis(ttft.P90), millis(ttft.P95), millis(ttft.P99), "196", ""}
+	found := false
+	got := show(t, d, Options{Markdown: true})
+	for _, row := range tablesAgree(t, got) {
+		found = found || cmp.Equal(row, want)
+	}
+	if !found {
+		t.Errorf("no row %q in\n%s", want, got)
+	}
+	for _, want := range []string{"| Live trees ", "| Engine's counters, GPU ", "90.0 %", "**Valid submission:** yes"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestHostileEverywhere puts the worst text wherever text comes from others.
+func TestHostileEverywhere(t *testing.T) {
+	for _, bad := range []string{
+		"\x1b[2J\x9b1mx|y\n| z |\r\\", strings.Repeat("|", 5000), strings.Repeat("漢字", 5000), strings.Repeat("word `x` ", 5000), longText(),
+	} {
+		d := fullDocument()
+		d.Settings.Model, d.Engine.Name, d.Engine.Version, d.Engine.URL = bad, bad, bad, bad
+		d.Scenario.Name, d.Scenario.Version, d.Corpus.Name, d.GPUs.Model = bad, bad, bad, bad
+		d.Mode, d.Outcome.Error, d.Outcome.CancelledBy = result.Mode(bad), bad, bad
+		d.Cache.Usage.Unit = bad
+		d.Cache.Engine.BySource = map[string]float64{bad: 0.5, bad + "2": 0.5}
+		d.Validity.SubmissionInvalidReasons = []string{bad, bad}
+		for i := range d.Errors {
+			d.Errors[i].Type, d.Errors[i].Message = bad, bad
+		}
+		for i := range d.Validity.Findings {
+			f := &d.Validity.Findings[i]
+			f.Code, f.Unit, f.Detail, f.Text = bad, bad, bad, bad
+		}
+		d.Validity.Findings[0].Severity = validity.Severity(bad)
+		got := show(t, d, Options{})
+		harmless(t, got, false)
+		for _, line := range strings.Split(got, "\n") {
+			if w := twwidth.Width(line); w > lineWidth {
+				t.Errorf("%d columns: %s", w, line)
+			}
+		}
+		got = show(t, d, Options{Markdown: true})
+		harmless(t, got, false)
+		tablesAgree(t, got)
 	}
 }

@@ -75,7 +75,7 @@ func trees(p *page, s *summary.Sessions) {
 	if known < started {
 		parts = append(parts, whole(started-known)+" ended otherwise")
 	}
-	p.fact("Trees", append(parts, whole(s.Children)+" child streams", whole(s.Joins)+" joins")...)
+	p.fact("Trees", append(parts, "child streams "+whole(s.Children), "joins "+whole(s.Joins))...)
 	parts = []string{whole(len(s.Played)) + " played"}
 	if s.EffectiveRoots != nil {
 		parts = append(parts, "they weigh as much as "+digits(*s.EffectiveRoots)+" equally large ones")

@@ -106,7 +106,7 @@ func inFlight(p *page, d *result.Document) {
 	}
 	p.table(g)
 	if c := d.Engine.Profiling; c != nil && c.Preemptions != nil {
-		p.fact("Preempted by the engine", count(*c.Preemptions)+" requests")
+		p.fact("Preemptions in the engine", count(*c.Preemptions))
 	}
 	client(p, &d.Client)
 }
