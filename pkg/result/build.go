@@ -88,7 +88,7 @@ func build(root *os.Root) (*Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer f.Close() //nolint:gocritic // three files, read below
 		h := newHashedFile(src.name, f)
 		hashed = append(hashed, h)
 		*src.to = h

@@ -144,7 +144,7 @@ func checkFigures(root *os.Root, stored []byte) []Problem {
 	}
 	c := comparison{file: FileResult, strict: sameSchema(was)}
 	c.compare("", was, is)
-	out := append(c.problems, checkAIPerf(root, again, c.strict)...)
+	out := slices.Concat(c.problems, checkAIPerf(root, again, c.strict))
 	if n, ok := lines(root, FileAIPerfRecords); ok && again.InferenceX != nil && n != again.InferenceX.RequestAccounting.RecordsTotal {
 		out = append(out, Problem{File: FileAIPerfRecords, Text: fmt.Sprintf("has %d lines, the records make %d", n, again.InferenceX.RequestAccounting.RecordsTotal)})
 	}

@@ -67,7 +67,7 @@ func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err e
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
-			f.Close()
+			_ = f.Close() // a second Close fails and changes nothing
 			_ = root.Remove(temp)
 		}
 	}()

@@ -36,6 +36,6 @@ func (e *embedded) close() {
 		return
 	}
 	e.stop()
-	<-e.done
+	_ = <-e.done // it was asked to end: an error is of no use to anyone
 	_ = e.server.Close()
 }

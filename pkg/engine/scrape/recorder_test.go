@@ -89,11 +89,11 @@ func TestCadence(t *testing.T) {
 		r := record1s(t, e, Options{})
 		time.Sleep(6500 * time.Millisecond)
 		health := r.Stop()
-		want := []time.Duration{0, 1000, 2000, 3500, 4000, 5000, 6000}
-		got := e.times()
-		for i := range want {
-			want[i] *= time.Millisecond
+		var want []time.Duration
+		for _, ms := range []int{0, 1000, 2000, 3500, 4000, 5000, 6000} {
+			want = append(want, time.Duration(ms)*time.Millisecond)
 		}
+		got := e.times()
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("asked at %v, want %v", got, want)
 		}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"sort"
 	"time"
 )
@@ -35,9 +34,3 @@ func (h *histogram) observe(value float64) {
 }
 
 func (h *histogram) observeTime(d time.Duration) { h.observe(d.Seconds()) }
-
-func (h *histogram) clone() histogram {
-	c := *h
-	c.counts = slices.Clone(h.counts)
-	return c
-}

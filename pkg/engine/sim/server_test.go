@@ -255,13 +255,13 @@ func TestStreamTimesAreExact(t *testing.T) {
 	inBubble(t, quiet(), func(t *testing.T, b *bench) {
 		sent, events := b.stream(chatBody(92, 4, ""))
 		// 92 words + 5 + 3 = 100 tokens: the first comes after 10 + 100 ms.
-		want := []time.Duration{110, 120, 130, 140, 140, 140}
+		want := []int{110, 120, 130, 140, 140, 140} // ms
 		if len(events) != len(want) {
 			t.Fatalf("%d events: %v", len(events), events)
 		}
 		for i, event := range events {
-			if got := event.at.Sub(sent); got != want[i]*time.Millisecond {
-				t.Errorf("event %d after %v, want %v ms", i, got, int(want[i]))
+			if got := event.at.Sub(sent); got != time.Duration(want[i])*time.Millisecond {
+				t.Errorf("event %d after %v, want %v ms", i, got, want[i])
 			}
 		}
 		var text []string

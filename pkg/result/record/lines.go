@@ -99,7 +99,7 @@ func Read[T any](r io.Reader, name string) iter.Seq2[*T, error] {
 			v := new(T)
 			if err := json.Unmarshal(line, v); err != nil {
 				if !whole {
-					err = fmt.Errorf("%w (%v)", ErrCut, err)
+					err = fmt.Errorf("%w (%w)", ErrCut, err)
 				}
 				yield(nil, &LineError{name, n, err})
 				return

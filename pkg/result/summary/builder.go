@@ -204,7 +204,7 @@ func (b *Builder) Figures() *Figures {
 	f.Adjusted = b.adjusted()
 	f.Load = b.load(w)
 	f.Slices = b.slices(w)
-	f.Sessions = b.session.figures(b.trees, b.req.Profiling.OK)
+	f.Sessions = b.session.figures(b.trees)
 	f.Cache = b.cache.figures()
 	f.Tokens = b.tokens.figures(&b.totals)
 	f.InferenceX = b.ix.figures(b.opt.GPUs, f.Cache.TheoreticalInstant)

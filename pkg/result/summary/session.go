@@ -157,7 +157,7 @@ func statsOf(values []float64, unit string) *Stats {
 	return nil
 }
 
-func (s *sessionBuilder) figures(trees []record.Tree, ok int) Sessions {
+func (s *sessionBuilder) figures(trees []record.Tree) Sessions {
 	out := Sessions{Trees: map[record.TreeEnd]int{}, ByTurn: []TurnBucket{}, JoinWait: statsOf(s.joinWait, "ms")}
 	plays := map[string]int{}
 	var makespan, stretch, peak, children []float64

@@ -10,11 +10,10 @@ import (
 
 // request is a hand-made request; its ids count up from first.
 type request struct {
-	t          float64
-	in, out    int
-	api        float64
-	first      int
-	noResponse bool
+	t       float64
+	in, out int
+	api     float64
+	first   int
 }
 
 // traceJSON is a trace of block size 64 on one line.

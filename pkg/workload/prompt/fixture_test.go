@@ -154,7 +154,7 @@ func tokens(chats []chat) int {
 func samplePaths(tb testing.TB) []string {
 	tb.Helper()
 	for up := "."; len(up) < 40; up = filepath.Join(up, "..") {
-		if paths, _ := filepath.Glob(filepath.Join(up, "shared/data/weka/trace_*.json")); len(paths) > 0 {
+		if paths, _ := filepath.Glob(filepath.Join(up, "shared", "data", "weka", "trace_*.json")); len(paths) > 0 {
 			return paths
 		}
 	}

@@ -369,7 +369,7 @@ func (p *parse) optional(key string) (Opt, error) {
 	v, err := tok.Float()
 	if err != nil || v < 0 || v > 1000*maxTimeS {
 		p.t.note(NoteNegative, p.at.field(key), "a negative or unbounded time is taken as absent")
-		return Opt{}, nil
+		return Opt{}, nil //nolint:nilerr // a number that no float holds is one of the unbounded ones
 	}
 	return Some(v), nil
 }

@@ -130,7 +130,7 @@ func TestReadFile(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"":                      "the file is empty",
-		" \n":                   "the file is empty",
+		"\n\n":                  "the file is empty",
 		smallTrace + smallTrace: "something follows the trace",
 		smallTrace + "}":        "something follows the trace: ",
 		"7":                     "not a trace",

@@ -47,7 +47,8 @@ func (p *dryPlay) arrive(s *Stream) {
 	if next == nil {
 		return
 	}
-	holds := append(p.holds[s.Index][:0], next.Gates...)
+	holds := p.holds[s.Index][:0]
+	holds = append(holds, next.Gates...)
 	for _, b := range next.Joins {
 		for _, child := range b.Streams {
 			holds = append(holds, child.Turns[len(child.Turns)-1])
