@@ -75,7 +75,8 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 		n += m
 	}
 	if err != nil {
-		b.err.Store(&err)
+		why := err // err itself must not escape: Read allocates nothing
+		b.err.Store(&why)
 		return n, err
 	}
 	if b.exhausted() {

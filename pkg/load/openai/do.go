@@ -123,13 +123,17 @@ func (x *exchange) another() *requestBody {
 	return x.body.again()
 }
 
-// readBuffers are held by every waiting stream: as small as the transport's.
-var readBuffers = sync.Pool{New: func() any { return new([receiveBuffer]byte) }}
+// readBuffers are held by every waiting stream, so they hold a few events only.
+// The transport's own buffer takes what the kernel has; a small one here costs
+// no system calls.
+var readBuffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
+
+const readBuffer = 1 << 10
 
 // readBody hands every read of the answer's body to take, with the time of the
 // read from the connection, until the body ends (io.EOF) or take fails.
 func (x *exchange) readBody(body io.Reader, take func(p []byte, at record.Stamp) error) error {
-	buf := readBuffers.Get().(*[receiveBuffer]byte)
+	buf := readBuffers.Get().(*[readBuffer]byte)
 	defer readBuffers.Put(buf)
 	for {
 		n, err := body.Read(buf[:])
