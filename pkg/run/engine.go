@@ -36,6 +36,6 @@ func (e *embedded) close() {
 		return
 	}
 	e.stop()
-	_ = <-e.done // it was asked to end: an error is of no use to anyone
+	<-e.done // it was asked to end: an error is of no use to anyone
 	_ = e.server.Close()
 }

@@ -63,7 +63,7 @@ func (d *dialer) secure(ctx context.Context, network, addr string) (net.Conn, er
 	started := c.clock.Now()
 	secured := tls.Client(c, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		c.Close()
+		_ = c.Close() // the handshake says what went wrong
 		return nil, classifyTLS(addr, err)
 	}
 	c.connectNs += int64(c.clock.Now() - started)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -80,7 +81,7 @@ func (x *exchange) run(call *Call) *failure {
 	}
 	transport := x.client.transport(call.CorrelationID)
 	if f := x.client.interrupted(x.ctx); f != nil {
-		x.body.Close()
+		_ = x.body.Close() // never fails
 		return f
 	}
 	x.seen.Sent = x.client.clock.Now()
@@ -188,7 +189,8 @@ func (x *exchange) readStream(response *http.Response) *failure {
 
 func (x *exchange) judge(s *stream, err error, start []byte, response *http.Response) *failure {
 	if err != io.EOF {
-		if f, ok := err.(*failure); ok {
+		var f *failure
+		if errors.As(err, &f) {
 			return f
 		}
 		if !s.done {

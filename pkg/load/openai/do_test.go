@@ -210,18 +210,21 @@ func TestRefusals(t *testing.T) {
 		code    int
 		words   []string
 	}{
-		"bad request":            {answered(400, "application/json", `{"error":{"message":"bad \u001b[31mfield","type":"x","code":400}}`), "http_400", 400, []string{"bad [31mfield"}},
-		"overflow, vLLM":         {answered(400, "application/json", `{"error":{"message":"This model's maximum context length is 4096 tokens."}}`), classOverflow, 400, []string{"4096"}},
-		"overflow, SGLang":       {answered(400, "application/json", `{"object":"error","message":"The input is longer than the model's Context Length (4096 tokens)."}`), classOverflow, 400, []string{"longer"}},
-		"overflow by code":       {answered(400, "application/json", `{"error":{"message":"too much","code":"context_length_exceeded"}}`), classOverflow, 400, []string{"too much"}},
-		"overflow, own words":    {answered(500, "text/plain", "KV slots EXHAUSTED here"), classOverflow, 500, nil},
-		"FastAPI detail":         {answered(422, "application/json", `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`), "http_422", 422, []string{"field required"}},
-		"unauthorised":           {answered(401, "application/json", `{"error":"Unauthorized: sk-very-secret"}`), "http_401", 401, []string{"Unauthorized: ***", "API key"}},
-		"wrong model":            {answered(404, "application/json", `{"error":{"message":"The model m does not exist."}}`), "http_404", 404, []string{"does not exist", "model's name", "/v1/chat/completions"}},
-		"internal error":         {answered(500, "text/plain", "Internal Server Error"), "http_500", 500, []string{"Internal Server Error"}},
-		"empty":                  {answered(503, "text/plain", ""), "http_503", 503, []string{"Service Unavailable"}},
-		"endless body":           {answered(502, "text/html", long), "http_502", 502, []string{"long long"}},
-		"redirect":               {func(w http.ResponseWriter, r *http.Request) { drain(r); http.Redirect(w, r, "/elsewhere", 307) }, "http_307", 307, []string{"/elsewhere"}},
+		"bad request":         {answered(400, "application/json", `{"error":{"message":"bad \u001b[31mfield","type":"x","code":400}}`), "http_400", 400, []string{"bad [31mfield"}},
+		"overflow, vLLM":      {answered(400, "application/json", `{"error":{"message":"This model's maximum context length is 4096 tokens."}}`), classOverflow, 400, []string{"4096"}},
+		"overflow, SGLang":    {answered(400, "application/json", `{"object":"error","message":"The input is longer than the model's Context Length (4096 tokens)."}`), classOverflow, 400, []string{"longer"}},
+		"overflow by code":    {answered(400, "application/json", `{"error":{"message":"too much","code":"context_length_exceeded"}}`), classOverflow, 400, []string{"too much"}},
+		"overflow, own words": {answered(500, "text/plain", "KV slots EXHAUSTED here"), classOverflow, 500, nil},
+		"FastAPI detail":      {answered(422, "application/json", `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`), "http_422", 422, []string{"field required"}},
+		"unauthorised":        {answered(401, "application/json", `{"error":"Unauthorized: sk-very-secret"}`), "http_401", 401, []string{"Unauthorized: ***", "API key"}},
+		"wrong model":         {answered(404, "application/json", `{"error":{"message":"The model m does not exist."}}`), "http_404", 404, []string{"does not exist", "model's name", "/v1/chat/completions"}},
+		"internal error":      {answered(500, "text/plain", "Internal Server Error"), "http_500", 500, []string{"Internal Server Error"}},
+		"empty":               {answered(503, "text/plain", ""), "http_503", 503, []string{"Service Unavailable"}},
+		"endless body":        {answered(502, "text/html", long), "http_502", 502, []string{"long long"}},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			drain(r)
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, "http_307", 307, []string{"/elsewhere"}},
 		"error with status 200":  {answered(200, "application/json", `{"error":{"message":"busy","code":503}}`), classStreamError, 503, []string{"busy"}},
 		"overflow in the stream": {streamed(`{"error":{"message":"prompt is too long","code":400}}`), classOverflow, 400, []string{"too long"}},
 		"error in the stream":    {streamed(eventA, `{"error":{"message":"engine dead"}}`, "[DONE]"), classStreamError, 502, []string{"engine dead"}},

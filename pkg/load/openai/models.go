@@ -69,7 +69,7 @@ func (c *Client) models(ctx context.Context) ([]Model, error) {
 		Data []Model `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &list, lenient); err != nil {
-		return nil, fmt.Errorf("the answer is no model list (%v): %s; is this the address of an engine?", err, excerpt(raw))
+		return nil, fmt.Errorf("the answer is no model list (%w): %s; is this the address of an engine?", err, excerpt(raw))
 	}
 	if len(list.Data) == 0 {
 		return nil, fmt.Errorf("the engine serves no model: %s", excerpt(raw))

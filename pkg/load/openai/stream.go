@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/org/agentx-action/pkg/result/record"
@@ -107,7 +108,8 @@ func (s *stream) chunk(f facts) error {
 func (s *stream) finishStream() error {
 	before := s.events
 	if err := s.end(s.take); err != nil {
-		if f, ok := err.(*failure); ok && f.class == classBadStream && s.events > before && !s.done {
+		var f *failure
+		if errors.As(err, &f) && f.class == classBadStream && s.events > before && !s.done {
 			return s.truncated("it ends inside an event")
 		}
 		return err
