@@ -13,7 +13,7 @@ type embedded struct {
 	url    string
 	server *sim.Server
 	stop   context.CancelFunc
-	done   chan error
+	done   chan struct{}
 }
 
 func startEmbedded(cfg sim.Config) (*embedded, error) {
@@ -26,8 +26,11 @@ func startEmbedded(cfg sim.Config) (*embedded, error) {
 		return nil, fmt.Errorf("the embedded engine cannot listen: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	e := &embedded{url: "http://" + listener.Addr().String(), server: server, stop: stop, done: make(chan error, 1)}
-	go func() { e.done <- server.Serve(ctx, listener) }()
+	e := &embedded{url: "http://" + listener.Addr().String(), server: server, stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		_ = server.Serve(ctx, listener) // an engine that stops serving shows as failed requests
+	}()
 	return e, nil
 }
 
@@ -36,6 +39,6 @@ func (e *embedded) close() {
 		return
 	}
 	e.stop()
-	<-e.done // it was asked to end: an error is of no use to anyone
+	<-e.done
 	_ = e.server.Close()
 }

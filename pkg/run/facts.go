@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
@@ -200,6 +202,9 @@ func (s *session) engineFacts() result.EngineFacts {
 	}
 	if s.Sim != nil {
 		f.Name, f.Version = "sim", Version
+		if text, err := json.Marshal(s.Sim, json.Deterministic(true)); err == nil {
+			f.Args = []string{string(text)} // its parameters are what an engine's arguments are
+		}
 	}
 	switch {
 	case s.Client.SessionID:

@@ -74,8 +74,9 @@ func (p *progress) sample(s *record.Sample) {
 			line += fmt.Sprintf(", %v left", time.Duration(left).Round(time.Second))
 		}
 	}
-	if s.LagMaxMs > 10 {
-		line += fmt.Sprintf(", client lag %.0f ms", s.LagMaxMs)
+	line += fmt.Sprintf(" | client: lag %.1f ms, connection wait %.1f ms", s.LagMaxMs, s.ConnMaxMs)
+	if s.CPUShare != nil {
+		line += fmt.Sprintf(", cpu %.0f %%", *s.CPUShare*100)
 	}
 	p.last, p.before = s.At, *s
 	if p.live {

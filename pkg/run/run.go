@@ -44,8 +44,7 @@ type session struct {
 }
 
 // Replay runs the agentic benchmark. Its error says why the run failed or did
-// not start; a Report without a Document then says what is on disk. Cancelling
-// ctx ends the run in order, which is no error.
+// not start. Cancelling ctx ends the run in order, with ErrCancelled.
 func Replay(ctx context.Context, o Options) (Report, error) {
 	s := &session{Options: o, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now()}
 	s.say = &progress{w: o.Progress, every: o.Stats, live: o.Live}
@@ -205,13 +204,17 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 	return report, errors.Join(runErr, err)
 }
 
+// ErrCancelled says that the user ended the run: what was measured is on disk, and
+// does not count.
+var ErrCancelled = errors.New("cancelled: what was measured is written, and does not count")
+
 // judge finds a run that ended in order and yet measured nothing.
 func judge(out *replay.Outcome, k *sink) error {
 	switch {
 	case out.Aborted != nil:
 		return out.Aborted
 	case out.Cancelled:
-		return nil
+		return ErrCancelled
 	case k.ok == 0 && k.failed > 0:
 		return fmt.Errorf("every one of %d requests failed; see error_summary in %s and the engine's log", k.failed, result.FileAIPerf)
 	case k.ok == 0:
