@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
+
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
@@ -26,7 +28,7 @@ import (
 // BenchmarkFirstRequest is the time from the start of a run to its first primer
 // on the wire, for the real sample and for a folder of 700 such traces.
 func BenchmarkFirstRequest(b *testing.B) {
-	sample := sampleFolder(b)
+	sample := tracetest.Folder(b)
 	for _, n := range []int{25, 700} {
 		b.Run(fmt.Sprintf("traces=%d", n), func(b *testing.B) {
 			dir := copies(b, sample, n)
@@ -35,15 +37,6 @@ func BenchmarkFirstRequest(b *testing.B) {
 			}
 		})
 	}
-}
-
-// sampleFolder is the folder of real traces, or a skip.
-func sampleFolder(tb testing.TB) string {
-	dir := filepath.Join("..", "..", "..", "shared", "data", "weka")
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skip("the real traces (../shared/data/weka) are not here")
-	}
-	return dir
 }
 
 // copies fills a folder with n traces: the sample's, over and over, under ids of their own.
@@ -101,7 +94,7 @@ func firstRequest(b *testing.B, dir string) time.Duration {
 
 // BenchmarkTreesResident is the memory that the real sample's traces and trees hold.
 func BenchmarkTreesResident(b *testing.B) {
-	paths, _ := filepath.Glob(filepath.Join(sampleFolder(b), "trace_*.json"))
+	paths, _ := filepath.Glob(filepath.Join(tracetest.Folder(b), "trace_*.json"))
 	for b.Loop() {
 		runtime.GC()
 		var before, after runtime.MemStats

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
+
 	"github.com/org/agentx-action/pkg/engine/sim"
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/result"
@@ -48,15 +50,6 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// realTraces is the folder of real traces; the test is skipped where it is not there.
-func realTraces(t *testing.T) string {
-	dir := filepath.Join("..", "..", "..", "shared", "data", "weka")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the real traces (../shared/data/weka) are not here")
-	}
-	return dir
 }
 
 // virtually runs a replay against the embedded engine in virtual time.
@@ -122,7 +115,7 @@ func TestThirtyMinutes(t *testing.T) {
 	cfg := endless()
 	records, trees, doc := virtually(t, cfg, Options{
 		Scenario: scenario.InferenceX, UnsafeOverride: true,
-		Source: Source{Paths: []string{realTraces(t)}},
+		Source: Source{Paths: []string{tracetest.Folder(t)}},
 		Settings: scenario.Settings{
 			Concurrency: []int{8}, RandomSeed: p(uint64(42)), TraceIdleGapCapS: p(2.0), BenchmarkDurationS: p(1800.0),
 		},

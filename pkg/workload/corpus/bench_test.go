@@ -8,19 +8,21 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 )
 
 // BenchmarkOpen reads the real sample, 10 MB. resident-MB is what the traces
 // keep, peak-MB what the process held from the system.
 func BenchmarkOpen(b *testing.B) {
-	folder := weka(b)
+	folder := tracetest.Folder(b)
 	bench(b, folder)
 }
 
 // BenchmarkOpenMany reads 700 traces: the real sample 28 times under other ids.
 func BenchmarkOpenMany(b *testing.B) {
 	folder := b.TempDir()
-	paths, _ := filepath.Glob(filepath.Join(weka(b), "trace_*.json"))
+	paths, _ := filepath.Glob(filepath.Join(tracetest.Folder(b), "trace_*.json"))
 	for i := range 700 {
 		content, err := os.ReadFile(paths[i%len(paths)])
 		if err != nil {
@@ -55,7 +57,7 @@ func bench(b *testing.B, folder string) {
 }
 
 func BenchmarkStats(b *testing.B) {
-	c, err := Open([]string{weka(b)}, Options{})
+	c, err := Open([]string{tracetest.Folder(b)}, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

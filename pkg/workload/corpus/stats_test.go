@@ -1,30 +1,20 @@
 package corpus
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
+
 	"github.com/go-json-experiment/json"
 )
 
-// weka is the folder of the real traces: beside the checkout, or where
-// AGENTX_TEST_WEKA points. Where it is not, the test is skipped.
-func weka(tb testing.TB) string {
-	tb.Helper()
-	folder := cmp.Or(os.Getenv("AGENTX_TEST_WEKA"), "../../../../shared/data/weka")
-	if _, err := os.Stat(folder); err != nil {
-		tb.Skip("the real traces are not at " + folder + "; AGENTX_TEST_WEKA may name another folder")
-	}
-	return folder
-}
-
 // Every figure of the independent oracle is there under its name, and no other.
 func TestStatsOracle(t *testing.T) {
-	folder := weka(t)
+	folder := tracetest.Folder(t)
 	c, err := Open([]string{folder}, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 
 	"github.com/org/agentx-action/pkg/workload/prompt/words"
 	"github.com/org/agentx-action/pkg/workload/trace"
@@ -151,24 +152,13 @@ func tokens(chats []chat) int {
 	return n
 }
 
-func samplePaths(tb testing.TB) []string {
-	tb.Helper()
-	for up := "."; len(up) < 40; up = filepath.Join(up, "..") {
-		if paths, _ := filepath.Glob(filepath.Join(up, "shared", "data", "weka", "trace_*.json")); len(paths) > 0 {
-			return paths
-		}
-	}
-	tb.Skip("the real traces (shared/data/weka) are not here")
-	return nil
-}
-
 // sampleTrees builds the trees of the real traces, once.
 func sampleTrees(tb testing.TB) []*tree.Tree {
 	tb.Helper()
 	if len(builtSample) > 0 {
 		return builtSample
 	}
-	for _, path := range samplePaths(tb) {
+	for _, path := range tracetest.Paths(tb) {
 		tr, err := trace.ReadFile(path, trace.BasisAuto)
 		if err != nil {
 			tb.Fatal(err)

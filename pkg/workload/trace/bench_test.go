@@ -2,25 +2,17 @@ package trace
 
 import (
 	"bytes"
-	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 )
 
-// sampleFolder is where the real traces lie: beside the checkout, or where
-// AGENTX_TEST_WEKA points.
-func sampleFolder() string {
-	return cmp.Or(os.Getenv("AGENTX_TEST_WEKA"), "../../../../shared/data/weka")
-}
-
-// sample returns the real sample's traces, or skips where it is not there.
+// sample returns the real traces' bytes by file name.
 func sample(tb testing.TB) map[string][]byte {
 	tb.Helper()
-	paths, _ := filepath.Glob(filepath.Join(sampleFolder(), "trace_*.json"))
-	if len(paths) == 0 {
-		tb.Skip("the real traces are not at " + sampleFolder() + "; AGENTX_TEST_WEKA may name another folder")
-	}
+	paths := tracetest.Paths(tb)
 	files := map[string][]byte{}
 	for _, p := range paths {
 		b, err := os.ReadFile(p)

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 )
 
 // The theoretical hits agree with the independent oracle in each of its three senses.
 func TestHitsOracle(t *testing.T) {
 	files := sample(t)
-	raw, err := os.ReadFile(filepath.Join(sampleFolder(), "oracle.json"))
+	raw, err := os.ReadFile(filepath.Join(tracetest.Folder(t), "oracle.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 )
 
 // figures are what the traps of spec/traces.md §9 are about.
@@ -175,7 +177,7 @@ func TestTrapsInSample(t *testing.T) {
 	want(13, "trace_0643", "requests with nothing shared", f.nothingShared, 5)
 	want(14, "trace_0643", "longer prefixes", f.olderLonger, 3)
 
-	oracle, err := os.Open(filepath.Join(sampleFolder(), "oracle.json"))
+	oracle, err := os.Open(filepath.Join(tracetest.Folder(t), "oracle.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

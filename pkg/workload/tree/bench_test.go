@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/org/agentx-action/pkg/workload/trace"
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 )
 
 func BenchmarkNew(b *testing.B) {
 	var traces []*trace.Trace
 	var requests int
-	for _, path := range samplePaths(b) {
+	for _, path := range tracetest.Paths(b) {
 		tr, err := trace.ReadFile(path, trace.BasisAuto)
 		if err != nil {
 			b.Fatal(err)

@@ -6,11 +6,12 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/org/agentx-action/pkg/workload/trace/tracetest"
 
 	"github.com/org/agentx-action/pkg/workload/trace"
 )
@@ -211,26 +212,13 @@ func streams(tree *Tree) string {
 	return strings.Join(parts, " ")
 }
 
-// samplePaths are the real traces, or none. The folder shared lies beside the
-// repository or in it.
-func samplePaths(tb testing.TB) []string {
-	tb.Helper()
-	for up := "."; len(up) < 40; up = filepath.Join(up, "..") {
-		if paths, _ := filepath.Glob(filepath.Join(up, "shared", "data", "weka", "trace_*.json")); len(paths) > 0 {
-			return paths
-		}
-	}
-	tb.Skip("the real traces (shared/data/weka) are not here")
-	return nil
-}
-
 // sampleTrees builds the trees of the real traces, once.
 func sampleTrees(tb testing.TB) []*Tree {
 	tb.Helper()
 	if len(builtSample) > 0 {
 		return builtSample
 	}
-	for _, path := range samplePaths(tb) {
+	for _, path := range tracetest.Paths(tb) {
 		tr, err := trace.ReadFile(path, trace.BasisAuto)
 		if err != nil {
 			tb.Fatal(err)
