@@ -1,5 +1,7 @@
 package record
 
+import "fmt"
+
 // Tree is one play of one trace on a lane (spec/replay.md §4.1).
 type Tree struct {
 	Num        int    `json:"num"`
@@ -22,6 +24,14 @@ type Tree struct {
 	// RecordedNs is the time the same play takes with the recorded service
 	// times and the same gaps, joins and skips (decisions.md 28). Only for Whole.
 	RecordedNs int64 `json:"recorded_ns,omitzero"`
+}
+
+// Check looks for times that contradict each other.
+func (t *Tree) Check() error {
+	if t.Start < 0 || t.End < 0 || t.End.Seen() && t.End < t.Start {
+		return fmt.Errorf("tree %d: end_ns (%d) is before start_ns (%d)", t.Num, t.End, t.Start)
+	}
+	return nil
 }
 
 // TreeEnd says how a tree ended.
