@@ -10,6 +10,6 @@
 // channel. All deadlines count from one clock's origin; no sleep is summed up.
 //
 // It refuses a run without traces or lanes, and ends early when a root's primer
-// fails (spec/replay.md §4.4), when more requests fail than allowed (§4.10), or
-// when the context is cancelled.
+// fails (spec/replay.md §4.4), when warm-up's answers do not come or all fail,
+// when more requests fail than allowed (§4.10), or when the context is cancelled.
 package replay

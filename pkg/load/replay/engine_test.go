@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,20 +77,20 @@ type log struct {
 	trees    []record.Tree
 	samples  []record.Sample
 	phases   []Phase
-	onReq    func(record.Record)
+	onTree   func()
 }
 
-func (l *log) Request(r record.Record) {
-	l.requests = append(l.requests, r)
-	if l.onReq != nil {
-		l.onReq(r)
+func (l *log) Request(r record.Record) { l.requests = append(l.requests, r) }
+func (l *log) Tree(t record.Tree) {
+	l.trees = append(l.trees, t)
+	if l.onTree != nil {
+		l.onTree()
 	}
 }
-func (l *log) Tree(t record.Tree)     { l.trees = append(l.trees, t) }
 func (l *log) Sample(s record.Sample) { l.samples = append(l.samples, s) }
 func (l *log) Phase(p Phase)          { l.phases = append(l.phases, p) }
 
-// run is what came of a replay in a bubble.
+// played is what came of a replay in a bubble.
 type played struct {
 	*log
 	*engine
@@ -103,8 +105,16 @@ func replayed(t *testing.T, traces []*trace.Trace, cfg Config, script func(*reco
 	return replayedUntil(t, traces, cfg, script, 0)
 }
 
+// firstTree, given for a time to replayedUntil, cancels when a tree is over.
+const firstTree = -1
+
 // replayedUntil cancels the run after a time, if one is given.
 func replayedUntil(t *testing.T, traces []*trace.Trace, cfg Config, script func(*record.Asked) answer, until time.Duration) *played {
+	t.Helper()
+	return inBubble(t, Workload{Traces: traces, Maker: maker}, cfg, script, until)
+}
+
+func inBubble(t *testing.T, w Workload, cfg Config, script func(*record.Asked) answer, until time.Duration) *played {
 	t.Helper()
 	p := &played{log: &log{}}
 	synctest.Test(t, func(t *testing.T) {
@@ -114,10 +124,15 @@ func replayedUntil(t *testing.T, traces []*trace.Trace, cfg Config, script func(
 			defer cancel()
 			ctx = c
 		}
+		if until == firstTree {
+			c, cancel := context.WithCancel(ctx)
+			defer cancel()
+			ctx, p.log.onTree = c, cancel
+		}
 		clock := record.NewClock()
 		p.engine = &engine{clock: clock, script: script, never: make(chan struct{}), bodies: map[int]string{}}
 		start := time.Now()
-		p.out, p.err = Run(ctx, defaults(cfg), Workload{Traces: traces, Maker: maker}, p.engine, p.log, clock)
+		p.out, p.err = Run(ctx, defaults(cfg), w, p.engine, p.log, clock)
 		p.took = time.Since(start)
 		close(p.never)
 		synctest.Wait()
@@ -147,8 +162,8 @@ func defaults(c Config) Config {
 	return c
 }
 
-// sentAt lists "stream/turn@seconds" of the requests of a kind in order of issue,
-// since the kind's phase began.
+// sentAt lists "stream/turn@seconds" of the requests of a kind in order of time,
+// since the kind's phase began. What coincides is in order of streams.
 func (p *played) sentAt(kind record.Kind) []string {
 	name := map[record.Kind]string{record.KindPrimer: "primers", record.KindPressure: "pressure", record.KindTurn: "profiling"}[kind]
 	var start record.Stamp
@@ -157,26 +172,20 @@ func (p *played) sentAt(kind record.Kind) []string {
 			start = ph.Start
 		}
 	}
-	byNum := make([]*record.Record, 0, len(p.requests))
+	found := make([]*record.Record, 0, len(p.requests))
 	for i := range p.requests {
-		byNum = append(byNum, &p.requests[i])
+		found = append(found, &p.requests[i])
 	}
-	sortByNum(byNum)
+	slices.SortFunc(found, func(a, b *record.Record) int {
+		return cmp.Or(cmp.Compare(a.Seen.Sent, b.Seen.Sent), cmp.Compare(a.Asked.StreamID, b.Asked.StreamID), cmp.Compare(a.Asked.Num, b.Asked.Num))
+	})
 	var out []string
-	for _, r := range byNum {
+	for _, r := range found {
 		if r.Asked.Kind == kind {
 			out = append(out, fmt.Sprintf("%s/%d@%.3f", r.Asked.StreamID, r.Asked.Turn, float64(r.Seen.Sent-start)/1e9))
 		}
 	}
 	return out
-}
-
-func sortByNum(rs []*record.Record) {
-	for i := 1; i < len(rs); i++ {
-		for j := i; j > 0 && rs[j].Asked.Num < rs[j-1].Asked.Num; j-- {
-			rs[j], rs[j-1] = rs[j-1], rs[j]
-		}
-	}
 }
 
 // read parses traces.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"time"
 
 	"github.com/org/agentx-action/pkg/result/record"
@@ -57,9 +58,11 @@ func (r *run) sample(now record.Stamp) {
 		share := (cpu - h.lastCPU).Seconds() / time.Duration(now-h.last).Seconds() / float64(runtime.GOMAXPROCS(0))
 		s.CPUShare, h.lastCPU = &share, cpu
 	}
-	var mem runtime.MemStats
-	runtime.ReadMemStats(&mem)
-	s.HeapBytes = mem.HeapAlloc
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap) // unlike runtime.ReadMemStats, it does not stop the world
+	if heap[0].Value.Kind() == metrics.KindUint64 {
+		s.HeapBytes = heap[0].Value.Uint64()
+	}
 	h.lagMax, h.connMax = 0, 0
 	h.last, h.next = now, now.Add(h.every)
 	r.sink.Sample(s)

@@ -157,5 +157,22 @@ func (r *run) press(ctx context.Context) error {
 	return err
 }
 
+// checkStreak gives up on an engine that has stopped answering: without delays,
+// its lanes would send failing requests as fast as they can.
+func (r *run) checkStreak(rec *record.Record) error {
+	if rec.Seen.Outcome != record.Failed {
+		r.streak = 0
+		return nil
+	}
+	if r.streak++; r.streak < max(10, 2*r.cfg.Concurrency) || r.phase != pressure {
+		return nil
+	}
+	why := "no reason given"
+	if e := rec.Seen.Error; e != nil {
+		why = fmt.Sprintf("%s (%s)", e.Message, e.Type)
+	}
+	return fmt.Errorf("warm-up: %d requests in a row failed, the last with: %s; the engine must answer before anything can be measured", r.streak, why)
+}
+
 // quiet reports whether nothing is in flight and nothing is due to be.
 func (r *run) quiet() bool { return r.inFlight == 0 && r.agenda.next() == nil }

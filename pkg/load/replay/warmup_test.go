@@ -254,3 +254,22 @@ func TestPressureByDurationLeavesNoLaneEmpty(t *testing.T) {
 		t.Errorf("%+v", p.phases)
 	}
 }
+
+// An engine that has died is given up on, or warm-up would flood it with requests
+// that fail at once.
+func TestPressureGivesUp(t *testing.T) {
+	for lanes, want := range map[int]int{1: 10, 8: 16} {
+		p := replayed(t, read(t, chatter), Config{Concurrency: lanes, WarmupDuration: time.Hour}, func(*record.Asked) answer {
+			return answer{outcome: record.Failed}
+		})
+		failed := 0
+		for _, r := range p.requests {
+			if r.Seen.Outcome == record.Failed {
+				failed++
+			}
+		}
+		if p.err == nil || !strings.Contains(p.err.Error(), "in a row failed") || failed < want || failed > want+lanes || p.took > time.Second {
+			t.Errorf("%d lanes: %d requests, %v", lanes, failed, p.err)
+		}
+	}
+}
