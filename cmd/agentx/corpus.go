@@ -73,7 +73,7 @@ func traceRows(set *corpus.Corpus, stats corpus.Stats) (rows []table.TraceRow, t
 
 // corpusSynthCmd writes made-up traces.
 type corpusSynthCmd struct {
-	Seed   uint64 `default:"1" help:"Of everything that is drawn."`
+	Seed   uint64 `default:"${sampleSeed}" help:"Of everything that is drawn."`
 	Traces int    `default:"16" help:"How many traces."`
 	Output string `short:"o" placeholder:"FILE" help:"File to write, JSON lines; standard output when not given."`
 }

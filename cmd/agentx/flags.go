@@ -22,6 +22,7 @@ type replayFlags struct {
 	RequestTimeoutSeconds   float64  `default:"21600" help:"Longest time for one request." placeholder:"S" group:"Server"`
 	ConnectionReuseStrategy string   `default:"pooled" help:"pooled, never or sticky-user-sessions." placeholder:"HOW" group:"Server"`
 	SessionHeader           string   `help:"Name to send X-Correlation-ID under." placeholder:"NAME" group:"Server"`
+	TreeHeader              string   `help:"Header to send the tree's id under: the same for a root and its subagents." placeholder:"NAME" group:"Server"`
 	XSessionID              bool     `name:"x-session-id" help:"Send X-Session-ID, for routers that keep sessions together." group:"Server"`
 	XSMGRoutingKey          bool     `name:"x-smg-routing-key" help:"Send X-SMG-Routing-Key (SGLang Model Gateway)." group:"Server"`
 	XDynamoSessionID        bool     `name:"x-dynamo-session-id" help:"Send X-Dynamo-Session-ID and the parent's." group:"Server"`

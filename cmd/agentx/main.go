@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/run"
+	"github.com/org/agentx-action/pkg/workload/corpus"
 )
 
 func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -51,7 +52,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	var g grammar
 	parser, err := kong.New(&g,
 		kong.Name("agentx"), kong.Description("Agentic load on LLM engines, measured. Independent of SemiAnalysis and NVIDIA."),
-		kong.Vars{"version": run.Version}, kong.Writers(stdout, stderr), kong.UsageOnError(),
+		kong.Vars{"version": run.Version, "sampleSeed": fmt.Sprint(corpus.SampleSeed)}, kong.Writers(stdout, stderr), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(c int) { code = c; panic(exited{}) }),
 	)

@@ -141,7 +141,7 @@ func (f *replayFlags) client(errs *errorList) openai.Config {
 		Endpoint: f.CustomEndpoint, APIKey: f.APIKey, Reuse: openai.ConnectionReuse(strings.ReplaceAll(f.ConnectionReuseStrategy, "_", "-")),
 		LegacyMaxTokens: f.UseLegacyMaxTokens, PerChunkUsage: f.PerChunkUsage,
 		Timeout: seconds(f.RequestTimeoutSeconds), RetryUnsent: f.RetryUnsent,
-		SessionID: f.XSessionID, SMGRoutingKey: f.XSMGRoutingKey, DynamoSessionID: f.XDynamoSessionID, SessionHeader: f.SessionHeader,
+		SessionID: f.XSessionID, SMGRoutingKey: f.XSMGRoutingKey, DynamoSessionID: f.XDynamoSessionID, SessionHeader: f.SessionHeader, TreeHeader: f.TreeHeader,
 	}
 	if len(f.URL) > 0 {
 		c.URL = f.URL[0]

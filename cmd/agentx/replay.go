@@ -33,7 +33,7 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 	if report.Document == nil {
 		return err
 	}
-	if showErr := table.Result(c.out, report.Document, table.Options{HTTP: r.ShowTraceTiming}); showErr != nil {
+	if showErr := table.Result(c.out, report.Document, table.Options{HTTP: r.ShowTraceTiming, Color: isTerminal(c.out) && os.Getenv("NO_COLOR") == ""}); showErr != nil {
 		err = errors.Join(err, showErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)

@@ -116,6 +116,9 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		s.say.say("engine: embedded simulator at %s", engine.url)
 	}
 	s.Client.Clock = s.clock
+	if ms := s.Settings.TCPUserTimeoutMS; ms != nil && s.Client.UserTimeout == 0 {
+		s.Client.UserTimeout = time.Duration(*ms) * time.Millisecond
+	}
 	s.Client.IgnoreEOS = s.Settings.IgnoreEOS != nil && *s.Settings.IgnoreEOS
 	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
 	client, err := openai.New(s.Client)
