@@ -39,10 +39,10 @@ type requestBody struct {
 	err    atomic.Pointer[error] // why the content failed
 }
 
-// keepForRetry is how much of a body is kept for another try. net/http buffers
-// this much (sendBuffer) before it writes for the first time; when nothing was
-// written, nothing beyond it was read.
-const keepForRetry = 4 << 10
+// keepForRetry is how much of a body is kept for another try. net/http fills its
+// buffer before it writes for the first time: when nothing was written, nothing
+// beyond the buffer was read.
+const keepForRetry = sendBuffer
 
 func newRequestBody(head string, content Content, tail string, record bool) *requestBody {
 	left := content.Len()
