@@ -98,5 +98,5 @@ func (c *Client) body(call *Call) (*requestBody, error) {
 		field = call.Field
 	}
 	head = append(append(append(head, `,"`...), field...), `":`...)
-	return newRequestBody(string(head), call.Content, "}", c.retryUnsent), nil
+	return newRequestBody(string(head), call.Content, "}"), nil
 }
