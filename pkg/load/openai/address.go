@@ -69,15 +69,20 @@ func parseURL(raw string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("URL %s: scheme %q is neither http nor https", u.Redacted(), u.Scheme)
+		return nil, fmt.Errorf("URL %s: scheme %q is neither http nor https", display(u), u.Scheme)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("URL %s: no host", u.Redacted())
+		return nil, fmt.Errorf("URL %s: no host", display(u))
 	case u.User != nil:
-		return nil, fmt.Errorf("URL %s: holds a user name; give credentials as an API key or a header", u.Redacted())
+		return nil, fmt.Errorf("URL %s: holds a user name; give credentials as an API key or a header", display(u))
 	case u.Fragment != "":
-		return nil, fmt.Errorf("URL %s: a fragment (#%s) has no meaning here", u.Redacted(), u.Fragment)
+		return nil, fmt.Errorf("URL %s: a fragment (#%s) has no meaning here", display(u), u.Fragment)
 	}
 	return u, nil
+}
+
+// display is a URL without what may be secret in it: user and query.
+func display(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // join puts a path below a base that may already end in /v1.

@@ -77,14 +77,18 @@ func (x *exchange) readUpTo(body io.Reader, limit int) (raw []byte, whole bool, 
 
 var errFull = &failure{class: classTooLong, message: "more than was asked for"}
 
-// refusalTime bounds the reading of a refusal's body: the status is known.
+// refusalTime bounds the reading of an answer that has failed already, by its
+// status or its type.
 const refusalTime = 5 * time.Second
+
+func (x *exchange) hurry() *time.Timer {
+	return time.AfterFunc(refusalTime, func() { x.cancel(errLinger) })
+}
 
 // readRefusal reads an answer with a status that is not 2xx. The status is the
 // failure, whatever becomes of its body.
 func (x *exchange) readRefusal(response *http.Response) *failure {
-	timer := time.AfterFunc(refusalTime, func() { x.cancel(errLinger) })
-	defer timer.Stop()
+	defer x.hurry().Stop()
 	raw, _, _ := x.readUpTo(response.Body, MaxErrorBytes)
 	f := &failure{code: response.StatusCode, class: statusClass(response.StatusCode), engine: true, text: string(raw)}
 	f.message = errorMessage(raw)
@@ -97,16 +101,14 @@ func (x *exchange) readRefusal(response *http.Response) *failure {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		f.message += " (check the API key)"
 	case http.StatusNotFound:
-		f.message += fmt.Sprintf(" (asked for %s: check the model's name and the URL)", response.Request.URL.Redacted())
+		f.message += fmt.Sprintf(" (asked for %s: check the model's name and the URL)", display(response.Request.URL))
 	}
 	return f
 }
 
 func (x *exchange) readWebPage(response *http.Response) *failure {
-	raw, _, err := x.readUpTo(response.Body, excerptBytes)
-	if len(raw) == 0 && err != io.EOF {
-		return x.client.classifyRead(x.ctx, err, 0)
-	}
+	defer x.hurry().Stop()
+	raw, _, _ := x.readUpTo(response.Body, excerptBytes)
 	return notAStream(response, raw)
 }
 

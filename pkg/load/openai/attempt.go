@@ -82,7 +82,7 @@ func (a *attempt) unsent() bool {
 
 // staleWithin is how soon after it was taken a dead connection shows: a reset
 // takes one round trip. An engine that dies later died at work.
-const staleWithin = time.Second
+const staleWithin = 2 * time.Second
 
 // stale reports that a reused connection turned out to be dead as soon as it
 // was taken, and how long it had been idle.
@@ -97,7 +97,8 @@ func (a *attempt) report(h *record.HTTP, body *requestBody) {
 		return
 	}
 	c := a.conn
-	h.Reused = &a.reused
+	reused := a.reused // a record must not keep its connection in memory
+	h.Reused = &reused
 	switch {
 	case a.reused:
 		h.BlockedNs, h.DNSNs, h.ConnectNs = ns(a.got-a.asked), ns(0), ns(0)

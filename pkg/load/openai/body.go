@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -28,50 +27,37 @@ type requestBody struct {
 	empty      int   // reads of the content that brought nothing
 	length     int64 // of the whole body
 
-	record  bool   // keep what is read first, for another try
-	kept    []byte // what was read first
-	replay  []byte // what another try has to read again
-	flooded bool   // more was read than could be kept
-
-	eof    atomic.Bool
-	closed chan struct{}
-	once   sync.Once
-	err    atomic.Pointer[error] // why the content failed
+	begun, eof atomic.Bool
+	closed     chan struct{}
+	once       sync.Once
+	err        atomic.Pointer[error] // why the content failed
 }
 
-// keepForRetry is how much of a body is kept for another try. net/http buffers
-// this much (sendBuffer) before it writes for the first time; when nothing was
-// written, nothing beyond it was read.
-const keepForRetry = 4 << 10
-
-func newRequestBody(head string, content Content, tail string, record bool) *requestBody {
+func newRequestBody(head string, content Content, tail string) *requestBody {
 	left := content.Len()
 	return &requestBody{
-		head: head, content: content, tail: tail, left: left, record: record,
+		head: head, content: content, tail: tail, left: left,
 		length: int64(len(head)) + left + int64(len(tail)), closed: make(chan struct{}),
 	}
 }
 
-// again returns a body for another try, nil if too much of this one was read.
+// again returns a body for another try, nil if this one was touched. net/http
+// writes the header before it reads a body of a type that it doesn't know, so a
+// request of which nothing was written has an untouched body.
 func (b *requestBody) again() *requestBody {
-	if !b.record || b.flooded || b.failed() != nil {
+	if b.begun.Load() {
 		return nil
 	}
-	return &requestBody{
-		head: b.head, content: b.content, tail: b.tail, left: b.left, record: true,
-		replay: slices.Concat(b.kept, b.replay), length: b.length, closed: make(chan struct{}),
-	}
+	return newRequestBody(b.head, b.content, b.tail)
 }
 
 // Read fills p as far as it can: small pieces of content must not become small
 // writes to the socket.
 func (b *requestBody) Read(p []byte) (n int, err error) {
+	b.begun.Store(true)
 	for n < len(p) && err == nil && !b.exhausted() {
 		var m int
 		m, err = b.readPiece(p[n:])
-		if b.record {
-			b.keep(p[n : n+m])
-		}
 		n += m
 	}
 	if err != nil {
@@ -89,15 +75,11 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 }
 
 func (b *requestBody) exhausted() bool {
-	return len(b.replay) == 0 && b.head == "" && b.left == 0 && b.tail == ""
+	return b.head == "" && b.left == 0 && b.tail == ""
 }
 
 func (b *requestBody) readPiece(p []byte) (n int, err error) {
 	switch {
-	case len(b.replay) > 0:
-		n = copy(p, b.replay)
-		b.replay = b.replay[n:]
-		return n, nil
 	case b.head != "":
 		n = copy(p, b.head)
 		b.head = b.head[n:]
@@ -135,16 +117,6 @@ func (b *requestBody) readContent(p []byte) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-func (b *requestBody) keep(p []byte) {
-	if len(b.kept)+len(p) > keepForRetry {
-		b.flooded = true
-		b.kept = nil
-		b.record = false
-		return
-	}
-	b.kept = append(b.kept, p...)
 }
 
 // Close tells that net/http will not read any more.

@@ -20,7 +20,7 @@ type Call struct {
 	RequestID           string // X-Request-ID
 	CorrelationID       string // X-Correlation-ID: one play of one stream
 	ParentCorrelationID string // the spawning stream's, for children
-	RootCorrelationID   string // of the tree; not sent
+	RootCorrelationID   string // of the tree: sent under Config.TreeHeader
 
 	// Last closes the connection of a sticky session after this call.
 	Last bool
@@ -98,5 +98,5 @@ func (c *Client) body(call *Call) (*requestBody, error) {
 		field = call.Field
 	}
 	head = append(append(append(head, `,"`...), field...), `":`...)
-	return newRequestBody(string(head), call.Content, "}", c.retryUnsent), nil
+	return newRequestBody(string(head), call.Content, "}"), nil
 }

@@ -190,7 +190,7 @@ func (c *Client) Close() {
 // URL is where calls with the given field are sent, for messages to people.
 func (c *Client) URL(field string) string {
 	if field == fieldPrompt {
-		return c.address.completions.Redacted()
+		return display(c.address.completions)
 	}
-	return c.address.chat.Redacted()
+	return display(c.address.chat)
 }

@@ -59,6 +59,10 @@ type Config struct {
 	SessionID, SMGRoutingKey, DynamoSessionID bool
 	// SessionHeader renames X-Correlation-ID.
 	SessionHeader string
+	// TreeHeader names a header for the root's correlation id. The streams of a
+	// tree share prefixes: a router that keys on it keeps them on one replica.
+	// Default: not sent.
+	TreeHeader string
 
 	// OverflowSubstrings are taken, beside the built-in ones of spec/replay.md
 	// §4.6, as signs of a context overflow in an engine's error. Case is ignored.

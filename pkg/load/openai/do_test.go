@@ -113,7 +113,7 @@ func TestDoOptions(t *testing.T) {
 func TestRoutingHeaders(t *testing.T) {
 	var got capture
 	c := newClient(t, Config{
-		URL: got.engine(t), SessionID: true, SMGRoutingKey: true, DynamoSessionID: true, SessionHeader: "X-Agent-Play",
+		URL: got.engine(t), SessionID: true, SMGRoutingKey: true, DynamoSessionID: true, SessionHeader: "X-Agent-Play", TreeHeader: "X-Agent-Tree",
 		Headers: http.Header{"x-session-id": {"user's"}, "X-Team": {"a", "b"}, "User-Agent": {"other"}, "Host": {"engine.example"}},
 	})
 	call := helloCall()
@@ -121,7 +121,7 @@ func TestRoutingHeaders(t *testing.T) {
 	expectOK(t, c.Do(t.Context(), call))
 	for name, want := range map[string]string{
 		"X-Session-ID": "cor-1", "X-SMG-Routing-Key": "cor-1", "X-Dynamo-Session-ID": "cor-1", "X-Dynamo-Parent-Session-ID": "parent-1",
-		"X-Agent-Play": "cor-1", "X-Correlation-ID": "", "X-Team": "a,b", "User-Agent": "other", "X-Request-ID": "req-1",
+		"X-Agent-Play": "cor-1", "X-Agent-Tree": "root-1", "X-Correlation-ID": "", "X-Team": "a,b", "User-Agent": "other", "X-Request-ID": "req-1",
 	} {
 		if values := strings.Join(got.request.Header.Values(name), ","); values != want {
 			t.Errorf("%s: %q, want %q", name, values, want)

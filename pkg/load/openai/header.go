@@ -70,6 +70,7 @@ func baseHeader(config Config) (header http.Header, host string, err error) {
 type idHeaders struct {
 	session []string // all hold the correlation id
 	parent  string   // holds the parent's, for children; "" for none
+	tree    string   // holds the root's; "" for none
 }
 
 func newIDHeaders(config Config) (idHeaders, error) {
@@ -77,13 +78,15 @@ func newIDHeaders(config Config) (idHeaders, error) {
 	if config.SessionHeader != "" {
 		name = config.SessionHeader
 	}
-	if !httpguts.ValidHeaderFieldName(name) {
-		return idHeaders{}, fmt.Errorf("session header %q is no valid name", name)
+	h := idHeaders{session: []string{name}, tree: config.TreeHeader}
+	for _, name := range []string{name, config.TreeHeader} {
+		if name != "" && !httpguts.ValidHeaderFieldName(name) {
+			return idHeaders{}, fmt.Errorf("session header %q is no valid name", name)
+		}
+		if _, refused := transportHeaders[textproto.CanonicalMIMEHeaderKey(name)]; refused {
+			return idHeaders{}, fmt.Errorf("session header %s belongs to the transport: take another", name)
+		}
 	}
-	if _, refused := transportHeaders[textproto.CanonicalMIMEHeaderKey(name)]; refused {
-		return idHeaders{}, fmt.Errorf("session header %s belongs to the transport: take another", name)
-	}
-	h := idHeaders{session: []string{name}}
 	if config.SessionID {
 		h.session = append(h.session, "X-Session-ID")
 	}
@@ -113,6 +116,9 @@ func (c *Client) callHeader(call *Call) http.Header {
 	}
 	if call.ParentCorrelationID != "" && c.ids.parent != "" {
 		h.Set(c.ids.parent, call.ParentCorrelationID)
+	}
+	if call.RootCorrelationID != "" && c.ids.tree != "" {
+		h.Set(c.ids.tree, call.RootCorrelationID)
 	}
 	return h
 }

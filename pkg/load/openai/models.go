@@ -30,7 +30,7 @@ const maxModelsBytes = 4 << 20
 // an engine that is down, refuses or answers nonsense names the URL and what to
 // do about it.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
-	where := c.address.models.Redacted()
+	where := display(c.address.models)
 	models, err := c.models(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("models of %s: %s", where, c.scrub(err.Error()))
