@@ -42,7 +42,7 @@ func (s *corpusStatsCmd) Run(c *console) error {
 	}
 	stats := set.Stats()
 	if s.JSON {
-		return json.MarshalWrite(c.out, stats, jsontext.WithIndent("  "))
+		return json.MarshalWrite(c.out, stats, jsontext.WithIndent("  "), json.Deterministic(true))
 	}
 	for _, n := range set.Notes {
 		fmt.Fprintln(c.err, "note:", n)

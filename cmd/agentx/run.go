@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/org/agentx-action/pkg/engine/sim"
 	"github.com/org/agentx-action/pkg/load/scenario"
 )
 
@@ -29,7 +28,7 @@ func (r *runCmd) Run(c *console) error {
 	}
 	if o.Scenario == "" {
 		r.demo(&o.Settings)
-		o.Scenario, o.UnsafeOverride = scenario.InferenceX, true
+		o.Scenario, o.UnsafeOverride, o.Demo = scenario.InferenceX, true, true
 	}
 	return r.finish(c, o)
 }
@@ -58,5 +57,3 @@ func fill[T any](p **T, v T) {
 		*p = &v
 	}
 }
-
-var _ = sim.Default

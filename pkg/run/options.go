@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Command        []string // as typed, secrets removed
 	Scenario       string
+	Demo           bool // the rule set is only for show: say in one line that the run does not count
 	UnsafeOverride bool
 	Settings       scenario.Settings
 

@@ -69,8 +69,12 @@ func (s *session) prepare() (err error) {
 	if s.applied, err = s.rules.Apply(&s.Settings, s.UnsafeOverride); err != nil {
 		return &UsageError{err}
 	}
-	for _, v := range s.applied.Violations {
-		s.say.say("overridden: %s", v)
+	if s.Demo {
+		s.say.say("a demonstration by the rules of %s, on the bundled engine or traces: it does not count", s.Scenario)
+	} else {
+		for _, v := range s.applied.Violations {
+			s.say.say("overridden: %s", v)
+		}
 	}
 	if s.Settings.History != nil && *s.Settings.History != "recorded" {
 		return &UsageError{fmt.Errorf("--history %s: only recorded is built so far", *s.Settings.History)}
