@@ -70,7 +70,7 @@ func (s *session) prepare() (err error) {
 		return &UsageError{err}
 	}
 	if s.Demo {
-		s.say.say("a demonstration by the rules of %s, on the bundled engine or traces: it does not count", s.Scenario)
+		s.say.say("without --scenario this is a demonstration by the rules of %s: it does not count", s.Scenario)
 	} else {
 		for _, v := range s.applied.Violations {
 			s.say.say("overridden: %s", v)
