@@ -24,7 +24,7 @@ test: ## all tests
 
 .PHONY: race
 race: ## all tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 .ci/race ./...
 
 .PHONY: bench
 bench: ## the speed and memory figures

@@ -69,9 +69,10 @@ func TestLost(t *testing.T) {
 	if last.Asked.StreamID != "a::sa:x" || last.Seen.Outcome != record.Censored || last.Seen.Error.Type != "lost" {
 		t.Errorf("%+v", last)
 	}
-	// More lost requests than anybody ever listens to do not block.
-	p = replayed(t, read(t, family), Config{Concurrency: 300, Duration: 5 * time.Second}, func(*record.Asked) answer { return answer{hangs: true} })
-	if p.out.Lost != 900 || len(p.requests) != 900 {
+	// Many lost requests do not block. (Hundreds that end at once in a bubble can
+	// crash the race detector itself: golang.org/issue/78156.)
+	p = replayed(t, read(t, family), Config{Concurrency: 40, Duration: 5 * time.Second}, func(*record.Asked) answer { return answer{hangs: true} })
+	if p.out.Lost != 120 || len(p.requests) != 120 {
 		t.Error(p.out.Lost, len(p.requests))
 	}
 }

@@ -374,7 +374,7 @@ func TestAllocationsDontGrow(t *testing.T) {
 			}
 		}))
 	}
-	if perSize[0] != perSize[1] || perSize[1] > 12 {
+	if perSize[1] > perSize[0]+1 || perSize[1] > 12 { // the race detector may add one
 		t.Errorf("%v allocations for 10 and for 10,000 blocks", perSize)
 	}
 }
