@@ -243,7 +243,7 @@ func (d *Document) AIPerfCSV() ([]byte, error) {
 	all := d.aiperfMetrics()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		s := all[key]
-		name := metricName(key) + " (" + s.Unit + ")"
+		name := csvLabel(key, s.Unit)
 		if s.P50 == nil && s.Avg != nil {
 			single = append(single, []string{name, decimal(s.Avg)})
 			continue
@@ -262,6 +262,23 @@ func (d *Document) AIPerfCSV() ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// csvLabel is AIPerf's label of a row. Counts stand without a unit.
+func csvLabel(key, unit string) string {
+	name, ok := map[string]string{
+		"completed_request_count":             "Completed Requests (Success + Error)",
+		"overall_usage_prompt_cache_read_pct": "Overall Usage Prompt Cache Read %",
+		"total_isl":                           "Total Input Sequence Length",
+		"total_osl":                           "Total Output Sequence Length",
+	}[key]
+	if !ok {
+		name = metricName(key)
+	}
+	if unit == "requests" || unit == "count" {
+		return name
+	}
+	return name + " (" + unit + ")"
 }
 
 // metricName is what people call the metric.

@@ -28,7 +28,7 @@ func TestMetricsByHand(t *testing.T) {
 		"usage_prompt_tokens": 1020, "usage_completion_tokens": 11, "usage_total_tokens": 1031, "usage_reasoning_tokens": 3, "usage_prompt_cache_read_tokens": 768,
 		"http_req_blocked": 1, "http_req_dns_lookup": 0, "http_req_connecting": 0, "http_req_sending": 2, "http_req_waiting": 95, "http_req_receiving": 110,
 		"http_req_duration": 207, "http_req_connection_overhead": 1, "http_req_total": 208,
-		"http_req_connection_reused": 1, "http_req_data_sent": 5, "http_req_data_received": 2.5, "http_req_chunks_sent": 2, "http_req_chunks_received": 4,
+		"http_req_connection_reused": 1, "http_req_data_sent": 5000.0 / 1024, "http_req_data_received": 2500.0 / 1024, "http_req_chunks_sent": 2, "http_req_chunks_received": 4,
 		"tokens_per_chunk": 11.0 / 3, "schedule_lag": 2,
 	}
 	r := full()
