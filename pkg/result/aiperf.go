@@ -71,6 +71,10 @@ func (d *Document) aiperfMetrics() map[string]aiperfStats {
 	for key, v := range d.Metrics.Run {
 		out[key] = aiperfStats{Unit: v.Unit, Avg: &v.Value}
 	}
+	// AIPerf writes the overflows a second time when there are some.
+	if v, ok := d.Metrics.Run["context_overflow_count"]; ok && v.Value > 0 {
+		out["skipped_context_overflow_count"] = aiperfStats{Unit: v.Unit, Avg: &v.Value}
+	}
 	for key, a := range d.Metrics.Adjusted {
 		out[key] = adjustedBlock(a)
 	}

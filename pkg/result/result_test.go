@@ -109,7 +109,7 @@ func TestIXReads(t *testing.T) {
 		}
 		return *m.Avg
 	}
-	if avg("request_count") != 196 || avg("error_request_count") != 1 || avg("completed_request_count") != 197 || avg("context_overflow_count") != 1 {
+	if avg("request_count") != 196 || avg("error_request_count") != 1 || avg("completed_request_count") != 197 || avg("context_overflow_count") != 1 || avg("skipped_context_overflow_count") != 1 {
 		t.Error("counts differ")
 	}
 	if got := avg("theoretical_prefix_cache_hit"); got != 90 {
