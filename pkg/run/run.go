@@ -264,7 +264,7 @@ func (s *session) replayConfig() replay.Config {
 		c.LanePlan = replay.LanePlan(*set.LanePlan)
 	}
 	if set.IgnoreTraceDelays != nil && *set.IgnoreTraceDelays {
-		c.Delays = replay.DelaysNone
+		c.Delays, c.Burst = replay.DelaysNone, true // the distances at a phase's start are delays too
 	}
 	return c
 }
