@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,8 +81,14 @@ type corpusSynthCmd struct {
 
 // Run is called by the parser.
 func (s *corpusSynthCmd) Run(c *console) error {
+	if s.Traces < 1 {
+		return &run.UsageError{Err: fmt.Errorf("--traces %d: must be at least 1", s.Traces)}
+	}
 	out := c.out
 	if s.Output != "" {
+		if err := os.MkdirAll(filepath.Dir(s.Output), 0o755); err != nil {
+			return err
+		}
 		f, err := os.Create(s.Output)
 		if err != nil {
 			return err

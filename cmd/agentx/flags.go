@@ -27,6 +27,7 @@ type replayFlags struct {
 	XSMGRoutingKey          bool     `name:"x-smg-routing-key" help:"Send X-SMG-Routing-Key (SGLang Model Gateway)." group:"Server"`
 	XDynamoSessionID        bool     `name:"x-dynamo-session-id" help:"Send X-Dynamo-Session-ID and the parent's." group:"Server"`
 	KeepAliveSeconds        *float64 `help:"How long an idle connection is kept; 4 when not given." placeholder:"S" group:"Server"`
+	WaitForModelTimeout     float64  `help:"Seconds to wait until the server answers; 0 asks once." placeholder:"S" group:"Server"`
 	RetryUnsent             bool     `help:"Send again what provably was not sent; counted." group:"Server"`
 
 	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces"`
@@ -36,11 +37,11 @@ type replayFlags struct {
 	MaxContextLength        int      `help:"Drop traces with a longer prompt and answer, in tokens." placeholder:"N" group:"Traces"`
 	DatasetSamplingStrategy string   `default:"sequential" help:"sequential, shuffle or random." placeholder:"HOW" group:"Traces"`
 	AllowDatasetWrap        bool     `help:"Has no effect: one trace may always be live on several lanes, kept apart by the marker." hidden:"" group:"Traces"`
-	NestedTimes             string   `default:"auto" enum:"auto,absolute,relative" help:"How inner subagent times are to be read: auto, absolute or relative." group:"Traces"`
+	NestedTimes             string   `default:"auto" help:"How inner subagent times are to be read: auto, absolute or relative." group:"Traces"`
 
-	Concurrency                string   `help:"Lanes: live session trees." placeholder:"N" group:"Load"`
-	BenchmarkDuration          *float64 `help:"Seconds to measure." placeholder:"S" group:"Load"`
-	BenchmarkGracePeriod       *float64 `help:"Seconds for what is in flight at the end, or inf." placeholder:"S" group:"Load"`
+	Concurrency                string   `help:"Lanes: live session trees; 1 when not given." placeholder:"N" group:"Load"`
+	BenchmarkDuration          *float64 `help:"Seconds to measure; 1800, 3600 with --scenario agentx, 25 with run alone." placeholder:"S" group:"Load"`
+	BenchmarkGracePeriod       *float64 `help:"Seconds for what is in flight at the end, or inf; 30." placeholder:"S" group:"Load"`
 	RandomSeed                 *uint64  `help:"Of start positions, shuffles and texts." placeholder:"N" group:"Load"`
 	TrajectoryStartMinRatio    *float64 `help:"Earliest entry into a trace, as a share of its time." placeholder:"R" group:"Load"`
 	TrajectoryStartMaxRatio    *float64 `help:"Latest entry." placeholder:"R" group:"Load"`
@@ -58,9 +59,9 @@ type replayFlags struct {
 	SynthesisMaxOSL            int      `name:"synthesis-max-osl" help:"Cap of main answers, in tokens." placeholder:"N" group:"Load"`
 	LanePlan                   *string  `help:"shared, or seeded for A/B runs: each lane its own order of traces." placeholder:"HOW" group:"Load"`
 	CacheBust                  *string  `help:"Where the marker that keeps trees apart stands: first-turn-prefix, or none." placeholder:"WHERE" group:"Load"`
-	Marker                     string   `default:"words" enum:"words,aiperf,none" help:"Form of the marker: words or aiperf." group:"Load"`
-	ISL                        string   `name:"isl" default:"content" enum:"content,wire" help:"Whose count equals the recorded one: the text's (content) or the server's (wire)." group:"Load"`
-	MessageShape               string   `default:"roles" enum:"roles,merged,single-user" help:"roles, merged (no two messages of one role in a row) or single-user." group:"Load"`
+	Marker                     string   `default:"words" help:"Form of the marker: words or aiperf." group:"Load"`
+	ISL                        string   `name:"isl" default:"content" help:"Whose count equals the recorded one: the text's (content) or the server's (wire)." group:"Load"`
+	MessageShape               string   `default:"roles" help:"roles, merged (no two messages of one role in a row) or single-user." group:"Load"`
 	History                    *string  `help:"recorded." placeholder:"HOW" group:"Load"`
 	RequestRate                *float64 `help:"Not for recorded sessions." hidden:"" group:"Load"`
 	ArrivalPattern             *string  `help:"Not for recorded sessions." hidden:"" aliases:"request-rate-mode" group:"Load"`
@@ -100,7 +101,6 @@ type ignoredFlags struct {
 	UseDynamoConvAwareRouting   bool     `hidden:""`
 	DynamoSessionTimeoutSeconds *float64 `hidden:""`
 	AutoPlot                    *bool    `negatable:"" hidden:""`
-	WaitForModelTimeout         *float64 `hidden:""`
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * 1e9) }

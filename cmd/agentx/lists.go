@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -12,10 +13,41 @@ var listFlags = []string{
 	"--input-file", "--gpu-telemetry", "--dataset-filter",
 }
 
+// foreign are flags of AIPerf that a script may hold and that have no place in a
+// replay of recorded sessions, with the reason or the flag to take.
+var foreign = map[string]string{
+	"--request-count": "a replay is bounded by time: give --benchmark-duration", "--num-requests": "a replay is bounded by time: give --benchmark-duration",
+	"--warmup-request-count": "give --warmup-requests-per-lane", "--num-warmup-requests": "give --warmup-requests-per-lane",
+	"--warmup-duration": "give --agentic-cache-warmup-duration", "--num-warmup-sessions": "give --warmup-requests-per-lane",
+	"--warmup-concurrency": "warm-up has as many lanes as the measured phase",
+	"--osl":                "the trace says how long an answer is", "--output-tokens-mean": "the trace says how long an answer is",
+	"--prompt-input-tokens-mean": "the trace says how long a prompt is", "--synthetic-input-tokens-mean": "the trace says how long a prompt is",
+	"--num-profile-runs": "start a run for each repeat", "--num-sessions": "give --num-dataset-entries", "--conversation-num": "give --num-dataset-entries",
+	"--prefill-concurrency": "lanes are not limited by phase", "--concurrency-ramp-duration": "lanes start as recorded",
+	"--request-cancellation-rate": "not built", "--profile-export-file": "the names of the artifacts are fixed", "--profile-export-prefix": "the names of the artifacts are fixed",
+	"--no-streaming": "give --streaming=false", "--no-use-server-token-count": "give --use-server-token-count=false",
+	"--transport": "HTTP only", "--model-selection-strategy": "recorded models are mapped in turn", "--hf-weka-dataset": "put the corpus on disk and give --input-file",
+}
+
+// refuseForeign says what to do instead of a flag that only AIPerf has.
+func refuseForeign(args []string) error {
+	var errs errorList
+	for _, a := range args {
+		name, _, _ := strings.Cut(a, "=")
+		if why, ok := foreign[name]; ok {
+			errs.add(fmt.Errorf("%s is a flag of AIPerf that has no place here: %s", name, why))
+		}
+	}
+	return errs.join()
+}
+
 // spreadLists gives every word of a list its own flag.
 func spreadLists(args []string) ([]string, error) {
 	if len(args) == 0 || !slices.Contains([]string{"run", "replay", "profile"}, args[0]) {
 		return args, nil
+	}
+	if err := refuseForeign(args); err != nil {
+		return nil, err
 	}
 	var out []string
 	list, words := "", 0

@@ -28,11 +28,11 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 	o := run.Options{
 		Command: c.command, Scenario: f.Scenario, UnsafeOverride: f.UnsafeOverride,
 		Source: run.Source{Paths: f.InputFile, Public: word(f.PublicDataset)},
-		Corpus: corpus.Options{Basis: trace.Basis(f.NestedTimes), MaxContextTokens: f.MaxContextLength, MaxOutputTokens: f.SynthesisMaxOSL},
-		Models: f.ModelNames, Sampling: replay.Sampling(f.DatasetSamplingStrategy), Burst: f.BurstPhaseStarts, MaxOSL: f.SynthesisMaxOSL,
-		Marker: prompt.MarkerStyle(f.Marker), Shape: prompt.Shape(f.MessageShape), ISL: prompt.ISLMode(f.ISL),
+		Corpus: corpus.Options{Basis: trace.Basis(strings.ToLower(f.NestedTimes)), MaxContextTokens: f.MaxContextLength, MaxOutputTokens: f.SynthesisMaxOSL},
+		Models: f.ModelNames, Sampling: replay.Sampling(strings.ToLower(f.DatasetSamplingStrategy)), Burst: f.BurstPhaseStarts, MaxOSL: f.SynthesisMaxOSL,
+		Marker: prompt.MarkerStyle(strings.ToLower(f.Marker)), Shape: prompt.Shape(strings.ReplaceAll(word(f.MessageShape), "_", "-")), ISL: prompt.ISLMode(strings.ToLower(f.ISL)),
 		Counting: record.CountServer, MetricsURLs: f.ServerMetrics, NoMetrics: f.NoServerMetrics,
-		Dir: f.OutputArtifactDir, Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
+		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 	}
 	var errs errorList
 	errs.add(f.refuse())
@@ -93,14 +93,46 @@ func (f *replayFlags) refuse() error {
 	if f.UseDynamoConvAwareRouting {
 		errs.add(errors.New("--use-dynamo-conv-aware-routing: newer Dynamo refuses it; give --x-dynamo-session-id"))
 	}
+	if f.Scenario == "" {
+		errs.add(f.refuseOtherLoads())
+	}
+	if f.RequestTimeoutSeconds <= 0 {
+		errs.add(errors.New("--request-timeout-seconds: must be above 0"))
+	}
+	if f.NumDatasetEntries != nil && *f.NumDatasetEntries < 1 {
+		errs.add(errors.New("--num-dataset-entries: must be at least 1"))
+	}
+	check("nested-times", f.NestedTimes, "auto", "absolute", "relative")
+	check("marker", f.Marker, "words", "aiperf", "none")
+	check("isl", f.ISL, "content", "wire")
+	check("message-shape", f.MessageShape, "roles", "merged", "single-user")
 	if f.SynthesisMaxISL != nil && f.Scenario == "" {
 		errs.add(errors.New("--synthesis-max-isl is not supported; give --max-context-length"))
 	}
 	return errs.join()
 }
 
-// word makes the two spellings that AIPerf takes one.
+// refuseOtherLoads names the flags of other ways to time a load: recorded
+// sessions have their own pace. A rule set refuses them by itself.
+func (f *replayFlags) refuseOtherLoads() error {
+	var errs errorList
+	for _, o := range []struct {
+		given bool
+		flag  string
+	}{
+		{f.RequestRate != nil, "request-rate"}, {f.ArrivalPattern != nil, "arrival-pattern"},
+		{f.UserCentricRate != nil, "user-centric-rate"}, {f.FixedSchedule != nil && *f.FixedSchedule, "fixed-schedule"},
+	} {
+		if o.given {
+			errs.add(fmt.Errorf("--%s: recorded sessions set their own pace; drop the flag", o.flag))
+		}
+	}
+	return errs.join()
+}
+
+// word makes the spellings that AIPerf takes one.
 func word(s string) string {
+	s = strings.ToLower(s)
 	return strings.Replace(strings.ReplaceAll(s, "-", "_"), "_256_k", "_256k", 1)
 }
 
@@ -217,7 +249,8 @@ func (f *replayFlags) nameIgnored(w io.Writer) {
 		{g.ServerMetricsFormats != nil, "--server-metrics-formats: not built yet"},
 		{g.ExportLevel != nil, "--export-level: records are always written"},
 		{g.DynamoSessionTimeoutSeconds != nil, "--dynamo-session-timeout-seconds: the session headers need none"},
-		{g.WaitForModelTimeout != nil, "--wait-for-model-timeout: the engine must answer when the run starts"},
+		{g.LogLevel != nil || g.Verbose || g.ExtraVerbose, "--log-level, --verbose: there is one level"},
+		{g.AutoPlot != nil, "--auto-plot: see the report"},
 	} {
 		if i.given {
 			fmt.Fprintln(w, "note: without effect:", i.text)

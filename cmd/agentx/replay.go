@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/result/validity"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -37,10 +38,29 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 		err = errors.Join(err, showErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
-	if v := &report.Document.Validity; err == nil && r.FailOn == "invalid" && !v.Valid() {
-		return &invalidError{v.SubmissionInvalidReasons}
+	if err == nil {
+		err = r.gate(&report.Document.Validity)
 	}
 	return err
+}
+
+// gate fails a run that does not count, where that was asked for.
+func (r *replayFlags) gate(v *validity.Verdict) error {
+	switch {
+	case r.FailOn == "never", v.Valid() && (r.FailOn == "invalid" || v.Trusted):
+		return nil
+	case v.SubmissionValid == nil:
+		return &invalidError{[]string{"no rule set was asked for: give --scenario"}}
+	case !v.Valid():
+		return &invalidError{v.SubmissionInvalidReasons}
+	}
+	var codes []string
+	for _, f := range v.Findings {
+		if f.Severity == validity.Untrusted {
+			codes = append(codes, string(f.Code))
+		}
+	}
+	return &invalidError{codes}
 }
 
 // isTerminal reports whether progress can be redrawn in place.

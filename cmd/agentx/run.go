@@ -28,7 +28,7 @@ func (r *runCmd) Run(c *console) error {
 	}
 	if o.Scenario == "" {
 		r.demo(&o.Settings)
-		o.Scenario, o.UnsafeOverride, o.Demo = scenario.InferenceX, true, true
+		o.Demo = true
 	}
 	return r.finish(c, o)
 }

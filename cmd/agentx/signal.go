@@ -14,7 +14,7 @@ import (
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	quit := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -23,7 +23,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 				if n > 0 {
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}
-				fmt.Fprintln(stderr, "\nagentx: stopping: what is in flight is cut off, the rest is written (again to stop at once)")
+				fmt.Fprintln(stderr, "\nagentx: stopping in order (again to stop at once)")
 				cancel()
 			case <-quit:
 				return

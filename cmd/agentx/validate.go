@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/org/agentx-action/pkg/result"
 )
@@ -13,6 +14,9 @@ type validateCmd struct {
 
 // Run is called by the parser.
 func (v *validateCmd) Run(c *console) error {
+	if filepath.Base(v.Path) == result.FileResult { // a person means its folder
+		v.Path = filepath.Dir(v.Path)
+	}
 	problems, err := result.Check(v.Path)
 	if err != nil {
 		return err
@@ -21,13 +25,17 @@ func (v *validateCmd) Run(c *console) error {
 		fmt.Fprintln(c.out, p)
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%s: %d problems", v.Path, len(problems))
+		return fmt.Errorf("%s: the artifacts are not whole; problems: %d", v.Path, len(problems))
 	}
 	doc, err := result.Read(v.Path)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "%s: the result fits its schema, its files and its records\n", v.Path)
-	fmt.Fprintf(c.out, "submission_valid: %v, trusted: %v\n", doc.Validity.Valid(), doc.Validity.Trusted)
+	valid := "not judged"
+	if doc.Validity.SubmissionValid != nil {
+		valid = fmt.Sprint(*doc.Validity.SubmissionValid)
+	}
+	fmt.Fprintf(c.out, "submission_valid: %s, trusted: %v\n", valid, doc.Validity.Trusted)
 	return nil
 }

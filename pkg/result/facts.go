@@ -238,6 +238,10 @@ type ClientFacts struct {
 	IdleJumps *int `json:"idle_jumps,omitzero"`
 	// Idle time that the cap removed, in seconds.
 	IdleRemoved *float64 `json:"idle_removed_s,omitzero"`
+	// How often the cap of single trees fired, over all of them.
+	TreeIdleJumps *int `json:"tree_idle_jumps,omitzero"`
+	// What it removed, in seconds.
+	TreeIdleRemoved *float64 `json:"tree_idle_removed_s,omitzero"`
 }
 
 // Calibration is what the probes at the start measured, in tokens.

@@ -37,8 +37,9 @@ type Manifest struct {
 	Files []File `json:"files"`
 }
 
-// WriteManifest hashes every file below dir and writes manifest.json. It
-// refuses anything that is no plain file or folder.
+// WriteManifest hashes the run's files below dir and writes manifest.json. What
+// others put into the folder is left out. It refuses a file of ours that is no
+// plain file.
 func WriteManifest(dir, runID string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -65,7 +66,7 @@ func WriteManifest(dir, runID string) error {
 }
 
 // Verify holds the folder against its manifest: every file listed is there with
-// its size and hash, and no other file is. All faults are in the error, joined.
+// its size and hash, and no other file of the run's names is. All faults are in the error, joined.
 func Verify(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -134,14 +135,30 @@ func decodeManifest(text []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// list gives every file below the root but the manifest, sorted.
+// Folders of a run's folder that belong to it as a whole.
+var folders = []string{"charts", "fixed-"}
+
+// belongs reports whether a file, by its path in the folder, is the run's: one of
+// the names that this program writes, or in a folder of its own.
+func belongs(name string) bool {
+	top, _, inside := strings.Cut(name, "/")
+	if inside {
+		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(top, f) })
+	}
+	return slices.Contains([]string{FileFacts, FileRecords, FileTrees, FileSamples, FileResult, FileAIPerfRecords, FileAIPerf, FileAIPerfCSV,
+		"engine_metrics.jsonl", "report.html", "comparison.json"}, name)
+}
+
+// list gives the run's files below the root but the manifest, sorted.
 func list(root *os.Root) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() || name == FileManifest:
+		case d.IsDir() && name != "." && !belongs(name+"/"):
+			return fs.SkipDir
+		case d.IsDir() || !belongs(name):
 			return nil
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s: not a plain file", name)

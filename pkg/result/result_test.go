@@ -244,7 +244,7 @@ func TestCheckFindsTampering(t *testing.T) {
 		"facts changed":                {remanifest(edit(FileFacts, `"concurrency": 2`, `"concurrency": 1`)), "/settings/concurrency"},
 		"identity changed":             {remanifest(edit(FileResult, `"value": "42"`, `"value": "43"`)), "/identity"},
 		"schema broken":                {remanifest(edit(FileResult, `"run_id": "run-1"`, `"run_id": 1`)), "/run_id"},
-		"file added":                   {func(t *testing.T, dir string) { _ = os.WriteFile(filepath.Join(dir, "extra"), nil, 0o644) }, "not in the manifest"},
+		"file added":                   {func(t *testing.T, dir string) { _ = os.WriteFile(filepath.Join(dir, "report.html"), nil, 0o644) }, "not in the manifest"},
 		"file gone":                    {func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, FileAIPerfCSV)) }, FileAIPerfCSV},
 		"row gone, manifest too": {remanifest(func(t *testing.T, dir string) {
 			file := filepath.Join(dir, FileAIPerfRecords)
@@ -293,13 +293,29 @@ func TestManifestRefusesHostilePaths(t *testing.T) {
 	}
 }
 
+// What others put into the folder, a log say, is none of the run's business.
+func TestManifestLeavesForeignFilesAlone(t *testing.T) {
+	dir, _ := finished(t, sampleFacts())
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"output.log", "sub/records.jsonl"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if problems, err := Check(dir); err != nil || len(problems) > 0 {
+		t.Errorf("foreign files: %v %v", problems, err)
+	}
+}
+
 func TestManifestRefusesLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	dir, _ := finished(t, sampleFacts())
-	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(dir, "report.html")); err != nil {
 		t.Skip(err)
 	}
 	if err := Verify(dir); err == nil || !strings.Contains(err.Error(), "not a plain file") {

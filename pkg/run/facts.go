@@ -190,7 +190,8 @@ func phases(out *replay.Outcome) []result.Phase {
 func clientFacts(out *replay.Outcome) result.ClientFacts {
 	cores := float64(runtime.GOMAXPROCS(0))
 	jumps, removed := out.Skips.SystemJumps, out.Skips.System.Seconds()
-	f := result.ClientFacts{Cores: &cores, IdleJumps: &jumps, IdleRemoved: &removed}
+	treeJumps, treeRemoved := out.Skips.TreeJumps, out.Skips.Tree.Seconds()
+	f := result.ClientFacts{Cores: &cores, IdleJumps: &jumps, IdleRemoved: &removed, TreeIdleJumps: &treeJumps, TreeIdleRemoved: &treeRemoved}
 	f.Host, _ = os.Hostname()
 	return f
 }

@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Command        []string // as typed, secrets removed
 	Scenario       string
-	Demo           bool // the rule set is only for show: say in one line that the run does not count
+	Demo           bool // no rule set, and short: say in one line that the run does not count
 	UnsafeOverride bool
 	Settings       scenario.Settings
 
@@ -47,6 +47,7 @@ type Options struct {
 	MetricsURLs []string // of the engine; empty = /metrics of its address
 	NoMetrics   bool
 
+	Wait     time.Duration // for the server to answer; 0 asks once
 	Dir      string        // of the artifacts
 	Stats    time.Duration // between progress lines; 0 = none
 	Progress io.Writer     // where they go; nil = nowhere

@@ -64,7 +64,15 @@ func (p *progress) sample(s *record.Sample) {
 	if p.w == nil || p.every == 0 || s.At.Add(0) < p.last.Add(every) {
 		return
 	}
-	line := fmt.Sprintf("%s  %d trees, %d in flight, %d done, %d errors", p.clock(s.At), s.LiveTrees, s.InFlight, s.Done, s.Errors)
+	line := fmt.Sprintf("%s  %d trees, %d in flight", p.clock(s.At), s.LiveTrees, s.InFlight)
+	if s.Phase == record.PhaseWarmup {
+		line += fmt.Sprintf(", %d warm-up answers", s.Warmed)
+	} else {
+		line += fmt.Sprintf(", %d done, %d errors", s.Done, s.Errors)
+	}
+	if s.OldestMs > 10_000 {
+		line += fmt.Sprintf(", the oldest waits %.0f s", s.OldestMs/1e3)
+	}
 	if d, ok := s.At.Sub(p.before.At); ok && s.Phase == record.PhaseProfiling && d > 0 && p.before.Phase == s.Phase {
 		line += fmt.Sprintf(", %.0f in + %.0f out tokens/s",
 			float64(s.TokensIn-p.before.TokensIn)/d.Seconds(), float64(s.TokensOut-p.before.TokensOut)/d.Seconds())

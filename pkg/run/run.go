@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,12 +67,11 @@ func (s *session) prepare() (err error) {
 	if s.applied, err = s.rules.Apply(&s.Settings, s.UnsafeOverride); err != nil {
 		return &UsageError{err}
 	}
+	for _, v := range s.applied.Violations {
+		s.say.say("overridden: %s", v)
+	}
 	if s.Demo {
-		s.say.say("without --scenario this is a demonstration by the rules of %s: it does not count", s.Scenario)
-	} else {
-		for _, v := range s.applied.Violations {
-			s.say.say("overridden: %s", v)
-		}
+		s.say.say("without --scenario nothing is locked and nothing is claimed: this run does not count as a benchmark")
 	}
 	if s.Settings.History != nil && *s.Settings.History != "recorded" {
 		return &UsageError{fmt.Errorf("--history %s: only recorded is built so far", *s.Settings.History)}
@@ -130,10 +127,7 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		return engine, &UsageError{err}
 	}
 	s.client = client
-	if err := s.findModel(ctx); err != nil {
-		return engine, err
-	}
-	if err := clean(s.Dir); err != nil {
+	if err := s.await(ctx); err != nil {
 		return engine, err
 	}
 	s.scraper = newScraper(ctx, s)
@@ -147,12 +141,27 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 	return engine, nil
 }
 
+// await finds the model, waiting for a server that is still starting.
+func (s *session) await(ctx context.Context) error {
+	until := time.Now().Add(s.Wait)
+	for {
+		err := s.findModel(ctx)
+		if err == nil || ctx.Err() != nil || !time.Now().Before(until) {
+			return err
+		}
+		select {
+		case <-time.After(min(time.Second, time.Until(until))):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // findModel asks for the model list, and takes the only model when none is named.
 func (s *session) findModel(ctx context.Context) error {
 	models, err := s.client.Models(ctx)
 	if err != nil {
-		if len(s.Models) == 0 {
-			return fmt.Errorf("%w; or name the model with --model", err)
+		if len(s.Models) == 0 || s.Wait > 0 {
+			return err
 		}
 		s.say.say("note: %v", err)
 		return nil
@@ -182,17 +191,29 @@ func (s *session) reportProbes() {
 	s.say.say("engine: chat template adds %d tokens and %d a message; a word is a token (drift %d in 512)",
 		p.Overhead.Prompt, p.Overhead.User, p.DriftTokens)
 	for _, r := range p.Refused {
-		s.say.say("note: the chat template refuses %s; see --message-shape", r)
+		s.say.say("note: no answer to the probe with %s", r)
 	}
 }
 
 // measure replays, and writes what was seen.
 func (s *session) measure(ctx context.Context) (Report, error) {
 	report := Report{Dir: s.Dir}
+	release, moved, err := claim(s.Dir)
+	if err != nil {
+		return report, &UsageError{err}
+	}
+	defer release()
+	if moved != "" {
+		s.say.say("note: the earlier run in %s is now in %s", s.Dir, moved)
+	}
+	if err := s.scraper.keep(s.Dir); err != nil {
+		return report, err
+	}
 	k, err := newSink(s.Dir, s.say, s.scraper)
 	if err != nil {
 		return report, err
 	}
+	s.scraper.mark(markWarmup)
 	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{s.client}, k, s.clock)
 	s.say.wipe()
 	s.scraper.stop()
@@ -226,23 +247,6 @@ func judge(out *replay.Outcome, k *sink) error {
 		return fmt.Errorf("every one of %d requests failed; see error_summary in %s and the engine's log", k.failed, result.FileAIPerf)
 	case k.ok == 0:
 		return fmt.Errorf("no request finished in the measured phase; give --benchmark-duration more, or look at the engine")
-	}
-	return nil
-}
-
-// clean takes an earlier run's files out of the folder, the manifest first, so
-// that no reader ever sees a mixture.
-func clean(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("the artifact folder cannot be made: %w", err)
-	}
-	for _, name := range []string{
-		result.FileManifest, result.FileResult, result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples,
-		result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries,
-	} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("an earlier run's file cannot be removed: %w", err)
-		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -19,9 +18,10 @@ const fileSeries = "engine_metrics.jsonl"
 // Marks between which the engine's counters are taken.
 const (
 	markStart     = "start"     // before the first probe
-	markWarmup    = "warmup"    // before the first primer
-	markProfiling = "profiling" // before the first measured request
+	markWarmup    = "warmup"    // after the probes, before the first primer
+	markProfiling = "profiling" // before the first measured request: the end of the last warm-up step
 	markEnd       = "end"       // after the last
+	markStop      = "stop"      // after everything
 )
 
 // scraper reads the engine's metrics while a run goes on. The zero scraper reads
@@ -29,7 +29,7 @@ const (
 type scraper struct {
 	ctx       context.Context
 	recorders []*scrape.Recorder
-	file      *os.File
+	series    lateFile
 	before    []scrape.Snapshot
 	notes     []string
 	pending   sync.WaitGroup
@@ -49,9 +49,6 @@ func newScraper(ctx context.Context, s *session) *scraper {
 	if s.Client.Dial != nil {
 		client.Transport = &http.Transport{DialContext: s.Client.Dial}
 	}
-	if err := os.MkdirAll(s.Dir, 0o755); err == nil {
-		k.file, _ = os.Create(filepath.Join(s.Dir, fileSeries))
-	}
 	for _, base := range urls {
 		if err := k.start(base, s, client); err != nil {
 			k.notes = append(k.notes, err.Error())
@@ -67,8 +64,8 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 		return err
 	}
 	o := scrape.Options{}
-	if k.file != nil && len(k.recorders) == 0 {
-		o.Series = k.file
+	if len(k.recorders) == 0 {
+		o.Series = &k.series
 	}
 	r, err := scrape.Start(scrape.Source{URL: address, Client: client, APIKey: s.Client.APIKey, Clock: s.clock}, o)
 	if err != nil {
@@ -83,38 +80,48 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 	return nil
 }
 
-// mark takes the counters at the border of a phase, without making the load wait.
-func (k *scraper) mark(p replay.Phase) {
-	name := ""
-	switch {
-	case p.Name == "primers" && !p.End.Seen():
-		name = markWarmup
-	case p.Name == "profiling" && !p.End.Seen():
-		name = markProfiling
-	case p.Name == "profiling":
-		name = markEnd
-	default:
-		return
+// keep gives the series its file.
+func (k *scraper) keep(dir string) error {
+	if len(k.recorders) == 0 {
+		return nil
 	}
-	for _, r := range k.recorders {
-		k.pending.Go(func() { _, _ = r.Mark(k.ctx, name) })
+	return k.series.open(filepath.Join(dir, fileSeries))
+}
+
+// phase takes the counters at the border of a phase. Between the phases nothing
+// is in flight, so waiting for the page costs nothing; the end of the measured
+// phase must not wait.
+func (k *scraper) phase(p replay.Phase) {
+	switch {
+	case !p.End.Seen():
+	case p.Name == "profiling":
+		for _, r := range k.recorders {
+			k.pending.Go(func() { _, _ = r.Mark(k.ctx, markEnd) })
+		}
+	default:
+		k.mark(markProfiling + "_after_" + p.Name)
 	}
 }
 
-// markTimeout bounds the wait for a metrics page at the end of a run.
-const markTimeout = 5 * time.Second
+// markTimeout bounds the wait for a metrics page.
+const markTimeout = 2 * time.Second
+
+// mark takes the counters now.
+func (k *scraper) mark(name string) {
+	for _, r := range k.recorders {
+		ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
+		_, _ = r.Mark(ctx, name)
+		cancel()
+	}
+}
 
 func (k *scraper) stop() {
 	k.pending.Wait()
+	k.mark(markStop)
 	for _, r := range k.recorders {
-		ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
-		_, _ = r.Mark(ctx, "stop")
-		cancel()
 		r.Stop()
 	}
-	if k.file != nil {
-		_ = k.file.Close()
-	}
+	k.series.close()
 }
 
 // fill adds what the engine counted to the facts.
@@ -134,14 +141,18 @@ func (k *scraper) fill(f *result.EngineFacts) {
 		processed += s.Counters[scrape.PromptTokens]
 	}
 	f.ColdStart = &result.ColdStart{PromptTokensBefore: &processed} // taken before our probes
-	if c, ok := k.window(markWarmup, markProfiling); ok {
+	measured := markProfiling + "_after_pressure"
+	if _, ok := k.window(measured, markStop); !ok {
+		measured = markProfiling + "_after_primers"
+	}
+	if c, ok := k.window(markWarmup, measured); ok {
 		f.Warmup = c
 	}
-	if c, ok := k.window(markProfiling, markEnd); ok {
+	if c, ok := k.window(measured, markEnd); ok {
 		f.Profiling = c
 		f.KVCacheTokens = whole(k.level(scrape.KVCapacity))
 	}
-	if c, ok := k.window(markStart, "stop"); ok {
+	if c, ok := k.window(markWarmup, markStop); ok {
 		f.Whole = c
 	}
 }

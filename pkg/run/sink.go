@@ -67,7 +67,7 @@ func (k *sink) Sample(s record.Sample)  { k.events <- &s }
 
 // Phase marks the engine's counters at the borders of the phases.
 func (k *sink) Phase(p replay.Phase) {
-	k.scraper.mark(p)
+	k.scraper.phase(p)
 	k.events <- p
 }
 

@@ -53,7 +53,7 @@ func Measure(ctx context.Context, c Client, model string, maker *prompt.Maker, m
 	m := &measurement{client: c, model: model, text: words.New(maker.Seed + 1)}
 	u, a, s := prompt.RoleUser, prompt.RoleAssistant, prompt.RoleSystem
 
-	one, known, err := m.count(ctx, probe{[]prompt.Role{u}, shortWords}, nil)
+	one, known, err := m.first(ctx, probe{[]prompt.Role{u}, shortWords})
 	if err != nil {
 		return m.result, fmt.Errorf("the engine does not answer a first request: %w", err)
 	}
@@ -91,7 +91,21 @@ type measurement struct {
 	model  string
 	text   *words.Text
 	sent   int
+	status int // of the last answer
 	result Result
+}
+
+// firstTries is how often the first probe is sent while the engine answers with
+// an error of its own: one failure in many is the run's to count, not to die of.
+const firstTries = 3
+
+func (m *measurement) first(ctx context.Context, p probe) (overhead int, known bool, err error) {
+	for range firstTries {
+		if overhead, known, err = m.count(ctx, p, nil); err == nil || m.status < 500 || ctx.Err() != nil {
+			break
+		}
+	}
+	return overhead, known, err
 }
 
 // try sends a probe that an engine's template may refuse.
@@ -129,6 +143,7 @@ func (m *measurement) count(ctx context.Context, p probe, marker []byte) (overhe
 		Content: content{bytes.NewReader(body.Bytes()), int64(body.Len())}, Model: m.model, MaxTokens: 1,
 		RequestID: uuid.NewString(), CorrelationID: uuid.NewString(),
 	})
+	m.status = seen.Status
 	switch {
 	case seen.Outcome != record.OK && seen.Error != nil:
 		return 0, false, fmt.Errorf("%s (%s)", seen.Error.Message, seen.Error.Type)

@@ -6,8 +6,10 @@ import (
 	"github.com/org/agentx-action/pkg/result/record"
 )
 
-// tally counts profiling requests for the live abort and the progress.
+// tally counts profiling requests for the live abort and the progress, and the
+// answers of warm-up for the progress alone.
 type tally struct {
+	warmed                         int
 	ok, failed, overflow, censored int
 	tokensIn, tokensOut            int64
 }
@@ -15,6 +17,7 @@ type tally struct {
 // count adds a profiling request to the tally.
 func (r *run) count(rec *record.Record) {
 	if rec.Asked.Phase != record.PhaseProfiling {
+		r.tally.warmed++
 		return
 	}
 	switch rec.Seen.Outcome {

@@ -42,7 +42,7 @@ func (r *run) sample(now record.Stamp) {
 	h := &r.health
 	s := record.Sample{
 		At: now, Phase: record.PhaseWarmup, InFlight: r.inFlight,
-		Done: r.tally.ok, Errors: r.tally.failed, TokensIn: r.tally.tokensIn, TokensOut: r.tally.tokensOut,
+		Warmed: r.tally.warmed, Done: r.tally.ok, Errors: r.tally.failed, TokensIn: r.tally.tokensIn, TokensOut: r.tally.tokensOut,
 		LagMaxMs: h.lagMax.Seconds() * 1e3, ConnMaxMs: h.connMax.Seconds() * 1e3,
 	}
 	if n := len(r.out.Phases); n > 0 && r.out.Phases[n-1].Name == "profiling" {
@@ -52,6 +52,11 @@ func (r *run) sample(now record.Stamp) {
 		if l.play != nil {
 			s.LiveTrees++
 			s.Waiting += len(l.play.timers)
+		}
+	}
+	for f := range r.aloft {
+		if age, ok := now.Sub(f.record.Asked.Issued); ok {
+			s.OldestMs = max(s.OldestMs, age.Seconds()*1e3)
 		}
 	}
 	if cpu, ok := processCPU(); ok && now > h.last {

@@ -31,12 +31,17 @@ func cache(p *page, d *result.Document) {
 	}
 	p.table(g)
 	p.note("Theoretical: what an endless cache could reuse by the recording; causal counts only what had been answered by then. " +
-		"Ideal as played: the same for this very run. The engine's figures are to be held against it.")
+		"Ideal as played: the same for this very run; the engine's figures are to be held against it. An engine can be a little above " +
+		"it: its blocks are smaller, message headers are cached too, and so is what requests in flight have begun.")
 	if c.Gap != nil {
 		p.fact("Reported against ideal as played", signed(100**c.Gap)+" percentage points, over the same requests")
 	}
 	if c.Engine != nil && len(c.Engine.BySource) > 0 {
-		p.fact("Prompt tokens by source", sources(c.Engine.BySource)...)
+		label := "Prompt tokens by source"
+		if _, whole := c.Engine.BySource["local_compute"]; !whole {
+			label = "Cached prompt tokens by source" // SGLang counts no others
+		}
+		p.fact(label, sources(c.Engine.BySource)...)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestVerdictInPlainWords(t *testing.T) {
 		"counts": {func(d *result.Document) {
 			d.Validity.SubmissionValid, d.Validity.Trusted, d.Validity.Findings = &valid, true, nil
 		}, []string{"Valid submission: yes", "Trusted: yes", "Findings: none"}},
-		"no rule set": {func(d *result.Document) { d.Validity.SubmissionValid = nil }, []string{"not judged, because no rule set was asked for"}},
+		"no rule set": {func(d *result.Document) { d.Validity.SubmissionValid = nil }, []string{"nothing is claimed, because no rule set was asked for"}},
 	} {
 		d := fullDocument()
 		c.change(d)

@@ -135,7 +135,10 @@ func client(p *page, c *result.Client) {
 		parts = append(parts, "heap up to "+bytes(float64(*c.HeapMaxBytes)))
 	}
 	if c.IdleJumps != nil && c.IdleRemoved != nil {
-		parts = append(parts, fmt.Sprintf("idle cap fired %d times, %s skipped", *c.IdleJumps, seconds(*c.IdleRemoved)))
+		parts = append(parts, fmt.Sprintf("system idle cap fired %d times, %s skipped", *c.IdleJumps, seconds(*c.IdleRemoved)))
+	}
+	if c.TreeIdleJumps != nil && c.TreeIdleRemoved != nil {
+		parts = append(parts, fmt.Sprintf("tree idle cap fired %d times, %s skipped", *c.TreeIdleJumps, seconds(*c.TreeIdleRemoved)))
 	}
 	p.fact("Client", parts...)
 }

@@ -24,7 +24,11 @@ func verdict(p *page, d *result.Document) {
 	submission(p, d)
 	v := &d.Validity
 	if v.Trusted {
-		p.state(green, "Trusted", "yes, nothing was found that makes the figures misleading")
+		words := "yes, nothing was found that makes the figures misleading"
+		if len(v.Findings) > 0 {
+			words = "yes, but see the findings"
+		}
+		p.state(green, "Trusted", words)
 	} else {
 		p.state(red, "Trusted", "NO, the figures may mislead, see the findings")
 	}
@@ -36,7 +40,7 @@ func submission(p *page, d *result.Document) {
 	rules := ruleSet(&d.Scenario)
 	switch {
 	case v.SubmissionValid == nil:
-		p.state(yellow, "Valid submission", "not judged, because no rule set was asked for (--scenario)")
+		p.state(yellow, "Valid submission", "not judged, and nothing is claimed, because no rule set was asked for (--scenario)")
 	case *v.SubmissionValid:
 		p.state(green, "Valid submission", "yes, the run kept to "+rules)
 	default:

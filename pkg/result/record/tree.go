@@ -54,13 +54,15 @@ type Sample struct {
 	Phase     Phase  `json:"phase"`
 	LiveTrees int    `json:"live_trees"`
 	InFlight  int    `json:"in_flight"`
-	Waiting   int    `json:"waiting"` // turns armed but not due
-	Done      int    `json:"done"`
+	Waiting   int    `json:"waiting"`         // turns armed but not due
+	Warmed    int    `json:"warmed,omitzero"` // warm-up requests answered
+	Done      int    `json:"done"`            // measured requests answered
 	Errors    int    `json:"errors"`
 	TokensIn  int64  `json:"tokens_in"`
 	TokensOut int64  `json:"tokens_out"`
 	CPUShare  *Float `json:"cpu_share,omitzero"` // of the cores the client may use, 0..1
 	LagMaxMs  Float  `json:"lag_max_ms"`         // largest due → sent since the last sample
 	ConnMaxMs Float  `json:"conn_wait_max_ms"`   // largest wait for a connection since the last sample
+	OldestMs  Float  `json:"oldest_ms,omitzero"` // age of the request that is in flight longest
 	HeapBytes uint64 `json:"heap_bytes"`
 }

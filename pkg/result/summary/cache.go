@@ -45,12 +45,12 @@ func share(unit string, hit, total float64, requests int) *Share {
 }
 
 type cacheBuilder struct {
-	planned, counted                                        int
-	blocks, instant, causal                                 int64
-	idealTotal, ended, begun                                float64
-	idealRequests                                           int
-	cached, cachedTotal, cachedIdeal, bothCached, bothTotal float64
-	both                                                    int
+	planned, counted                                                     int
+	blocks, instant, causal                                              int64
+	idealTotal, ended, begun                                             float64
+	idealRequests                                                        int
+	cached, cachedTotal, cachedIdeal, bothCached, bothTotal, bothPlanned float64
+	both                                                                 int
 }
 
 func (c *cacheBuilder) add(r *record.Record, counting record.Counting) {
@@ -81,6 +81,7 @@ func (c *cacheBuilder) add(r *record.Record, counting record.Counting) {
 		c.both++
 		c.bothCached += float64(cached)
 		c.cachedIdeal += ideal
+		c.bothPlanned += float64(prompt)
 		c.bothTotal += float64(*r.Seen.Usage.PromptTokens)
 	}
 }
@@ -101,8 +102,8 @@ func (c *cacheBuilder) figures() Cache {
 		IdealBegun:         share(unitTokens, c.begun, c.idealTotal, c.idealRequests),
 		Usage:              share(unitTokens, c.cached, c.cachedTotal, c.counted),
 	}
-	if c.both > 0 && c.bothTotal > 0 {
-		gap := (c.bothCached - c.cachedIdeal) / c.bothTotal
+	if c.both > 0 && c.bothTotal > 0 && c.bothPlanned > 0 {
+		gap := c.bothCached/c.bothTotal - c.cachedIdeal/c.bothPlanned // each of its own count of the same prompts
 		out.Gap = &gap
 	}
 	return out

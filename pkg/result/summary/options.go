@@ -55,7 +55,7 @@ func ParseSLOs(text string) ([]SLO, error) {
 			return nil, fmt.Errorf("goodput %q: want metric:threshold, as in request_latency:2500", part)
 		}
 		if _, known := record.MetricByKey(key); !known {
-			return nil, fmt.Errorf("goodput %q: no metric is called %q", part, key)
+			return nil, fmt.Errorf("goodput %q: no metric is called %q; there are %s", part, key, strings.Join(metricKeys(), ", "))
 		}
 		v, err := strconv.ParseFloat(value, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -64,6 +64,14 @@ func ParseSLOs(text string) ([]SLO, error) {
 		out = append(out, SLO{key, v})
 	}
 	return out, nil
+}
+
+func metricKeys() []string {
+	var keys []string
+	for _, m := range record.Metrics() {
+		keys = append(keys, m.Key)
+	}
+	return keys
 }
 
 type slo struct {
