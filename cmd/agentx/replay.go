@@ -57,7 +57,7 @@ func (r *replayFlags) gate(v *validity.Verdict) error {
 	var codes []string
 	for _, f := range v.Findings {
 		if f.Severity == validity.Untrusted {
-			codes = append(codes, string(f.Code))
+			codes = append(codes, f.Code)
 		}
 	}
 	return &invalidError{codes}
