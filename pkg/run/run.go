@@ -24,6 +24,7 @@ import (
 type Report struct {
 	Dir      string
 	Document *result.Document // nil when nothing could be summed up
+	Fixed    []Report         // of the baseline after a replay, one a point
 }
 
 // session is one run on its way.
@@ -57,7 +58,11 @@ func Replay(ctx context.Context, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer s.client.Close()
-	return s.measure(ctx)
+	report, err := s.measure(ctx)
+	if err == nil && len(s.Fixed.Shapes) > 0 {
+		report.Fixed, err = s.baseline(ctx, report.Document)
+	}
+	return report, err
 }
 
 // prepare settles everything that needs no engine.
@@ -110,27 +115,12 @@ func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
 // connect starts the embedded engine where it is asked for, finds the model and
 // probes it.
 func (s *session) connect(ctx context.Context) (*embedded, error) {
-	var engine *embedded
-	if s.Sim != nil {
-		var err error
-		if engine, err = startEmbedded(*s.Sim); err != nil {
-			return nil, err
-		}
-		s.Client.URL = engine.url
-		s.say.say("engine: embedded simulator at %s", engine.url)
-	}
-	s.Client.Clock = s.clock
-	if ms := s.Settings.TCPUserTimeoutMS; ms != nil && s.Client.UserTimeout == 0 {
-		s.Client.UserTimeout = time.Duration(*ms) * time.Millisecond
+	engine, err := s.embed()
+	if err != nil {
+		return nil, err
 	}
 	s.Client.IgnoreEOS = s.Settings.IgnoreEOS != nil && *s.Settings.IgnoreEOS
-	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
-	client, err := openai.New(s.Client)
-	if err != nil {
-		return engine, &UsageError{err}
-	}
-	s.client = client
-	if err := s.findModel(ctx); err != nil {
+	if err := s.dial(ctx); err != nil {
 		return engine, err
 	}
 	if err := clean(s.Dir); err != nil {
@@ -138,13 +128,42 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 	}
 	s.scraper = newScraper(ctx, s)
 	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
-	if s.probes, err = calibrate.Measure(ctx, client, s.Models[0], s.maker, marker); err != nil {
+	if s.probes, err = calibrate.Measure(ctx, s.client, s.Models[0], s.maker, marker); err != nil {
 		s.scraper.stop()
 		return engine, err
 	}
 	s.reportProbes()
 	s.maker.Overhead, s.maker.MarkerTokens = s.probes.Overhead, s.probes.MarkerTokens
 	return engine, nil
+}
+
+// embed starts the embedded engine where it is asked for.
+func (s *session) embed() (*embedded, error) {
+	if s.Sim == nil {
+		return nil, nil
+	}
+	engine, err := startEmbedded(*s.Sim)
+	if err != nil {
+		return nil, err
+	}
+	s.Client.URL = engine.url
+	s.say.say("engine: embedded simulator at %s", engine.url)
+	return engine, nil
+}
+
+// dial makes the client and finds the model.
+func (s *session) dial(ctx context.Context) error {
+	s.Client.Clock = s.clock
+	if ms := s.Settings.TCPUserTimeoutMS; ms != nil && s.Client.UserTimeout == 0 {
+		s.Client.UserTimeout = time.Duration(*ms) * time.Millisecond
+	}
+	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
+	client, err := openai.New(s.Client)
+	if err != nil {
+		return &UsageError{err}
+	}
+	s.client = client
+	return s.findModel(ctx)
 }
 
 // findModel asks for the model list, and takes the only model when none is named.
@@ -193,7 +212,7 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{s.client}, k, s.clock)
+	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
 	s.say.wipe()
 	s.scraper.stop()
 	if err := k.close(); err != nil {
@@ -244,7 +263,7 @@ func clean(dir string) error {
 			return fmt.Errorf("an earlier run's file cannot be removed: %w", err)
 		}
 	}
-	return nil
+	return cleanFixed(dir)
 }
 
 func (s *session) replayConfig() replay.Config {

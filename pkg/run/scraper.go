@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -33,6 +34,7 @@ type scraper struct {
 	before    []scrape.Snapshot
 	notes     []string
 	pending   sync.WaitGroup
+	from      string // mark from which Whole counts; "" = markStart
 }
 
 // newScraper starts reading. An engine without metrics is noted, not refused.
@@ -87,7 +89,7 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 func (k *scraper) mark(p replay.Phase) {
 	name := ""
 	switch {
-	case p.Name == "primers" && !p.End.Seen():
+	case (p.Name == "primers" || p.Name == "warmup") && !p.End.Seen():
 		name = markWarmup
 	case p.Name == "profiling" && !p.End.Seen():
 		name = markProfiling
@@ -98,6 +100,15 @@ func (k *scraper) mark(p replay.Phase) {
 	}
 	for _, r := range k.recorders {
 		k.pending.Go(func() { _, _ = r.Mark(k.ctx, name) })
+	}
+}
+
+// markNow takes the counters while the load waits, so that none of it is missed.
+func (k *scraper) markNow(name string) {
+	for _, r := range k.recorders {
+		ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
+		_, _ = r.Mark(ctx, name)
+		cancel()
 	}
 }
 
@@ -141,7 +152,7 @@ func (k *scraper) fill(f *result.EngineFacts) {
 		f.Profiling = c
 		f.KVCacheTokens = whole(k.level(scrape.KVCapacity))
 	}
-	if c, ok := k.window(markStart, "stop"); ok {
+	if c, ok := k.window(cmp.Or(k.from, markStart), "stop"); ok {
 		f.Whole = c
 	}
 }
