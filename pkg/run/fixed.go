@@ -65,13 +65,16 @@ func (s *session) baseline(ctx context.Context, replayed *result.Document) ([]Re
 		low := max(1, int(math.Floor(l.Avg)))
 		loads = append(loads, low, low+1)
 	}
-	slices.Sort(loads)
-	reports, err := s.runPoints(ctx, s.points(slices.Compact(loads)))
+	reports, err := s.runPoints(ctx, s.points(loads))
 	return reports, errors.Join(err, result.WriteManifest(s.Dir, s.runID))
 }
 
 func (s *session) points(loads []int) (out []point) {
-	for _, shape := range s.Fixed.Shapes {
+	loads = slices.Compact(slices.Sorted(slices.Values(loads)))
+	for i, shape := range s.Fixed.Shapes {
+		if slices.Contains(s.Fixed.Shapes[:i], shape) {
+			continue
+		}
 		for _, c := range loads {
 			name := fmt.Sprintf("fixed-%dx%d", shape.ISL, shape.OSL)
 			if len(loads) > 1 {
@@ -97,6 +100,19 @@ func (s *session) checkPoints(points []point) error {
 	return nil
 }
 
+// fits refuses shapes that the engine's context cannot hold.
+func (s *session) fits() error {
+	if s.served == nil || s.served.MaxModelLen == nil {
+		return nil
+	}
+	for _, shape := range s.Fixed.Shapes {
+		if need := int64(shape.ISL + shape.OSL); need > *s.served.MaxModelLen {
+			return &UsageError{fmt.Errorf("the baseline's shape %v needs %d tokens, the engine's context holds %d: take another shape, or none", shape, need, *s.served.MaxModelLen)}
+		}
+	}
+	return nil
+}
+
 func (s *session) runPoints(ctx context.Context, points []point) (reports []Report, err error) {
 	for _, p := range points {
 		f := &session{Options: s.Options, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now()}
@@ -105,6 +121,9 @@ func (s *session) runPoints(ctx context.Context, points []point) (reports []Repo
 		report, err := f.fixedPoint(ctx, p)
 		if report.Document != nil {
 			reports = append(reports, report)
+		}
+		if err != nil && ctx.Err() != nil {
+			err = ErrCancelled // whatever it was cut off at
 		}
 		if err != nil {
 			return reports, fmt.Errorf("fixed-length baseline %v at %d: %w", p.shape, p.concurrency, err)
@@ -129,7 +148,7 @@ func (s *session) fixedConfig(p point) fixed.Config {
 func (s *session) fixedPoint(ctx context.Context, p point) (Report, error) {
 	report := Report{Dir: s.Dir}
 	cfg := s.fixedConfig(p)
-	s.say.say("fixed-length baseline: %v tokens, %d at once, %d prompts after %d warm-ups, %s endpoint", p.shape, p.concurrency, cfg.Prompts, cfg.Warmups, cfg.Endpoint)
+	s.say.say("fixed-length baseline: %v tokens, %d at once, %d prompts after %d warm-ups, %s endpoint", p.shape, p.concurrency, cfg.Prompts, max(cfg.Warmups, 0), cfg.Endpoint)
 	s.Client.IgnoreEOS = true
 	s.Client.Extra = maps.Clone(s.Client.Extra)
 	if s.Client.Extra == nil {
@@ -143,9 +162,6 @@ func (s *session) fixedPoint(ctx context.Context, p point) (Report, error) {
 	}
 	defer s.client.Close()
 	cfg.Model = s.Models[0]
-	if s.served != nil && s.served.MaxModelLen != nil && int64(p.shape.ISL+p.shape.OSL) > *s.served.MaxModelLen {
-		return report, &UsageError{fmt.Errorf("the shape needs %d tokens, the engine's context holds %d", p.shape.ISL+p.shape.OSL, *s.served.MaxModelLen)}
-	}
 	if err := clean(s.Dir); err != nil {
 		return report, err
 	}

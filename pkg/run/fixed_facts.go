@@ -12,7 +12,7 @@ import (
 
 // fixedFacts is everything about a baseline that its records don't say.
 func (s *session) fixedFacts(out *fixed.Outcome, cfg fixed.Config, proof cacheProof, runErr error) *result.Facts {
-	seed := int64(cfg.Seed)
+	seed, warmups := int64(cfg.Seed), max(cfg.Warmups, 0)
 	f := &result.Facts{
 		Program: program(), RunID: s.runID, Mode: result.ModeFixed,
 		OriginAt: s.clock.Origin().Round(0), StartedAt: s.started.Round(0), EndedAt: time.Now().Round(0),
@@ -21,7 +21,7 @@ func (s *session) fixedFacts(out *fixed.Outcome, cfg fixed.Config, proof cachePr
 			Concurrency: cfg.Concurrency, Seed: &seed, Counting: s.Counting, Model: cfg.Model,
 			ExtraInputs: s.extraInputs(), SLOs: s.SLOs, SliceS: s.Settings.SliceDurationS,
 			FixedISL: &cfg.Shape.ISL, FixedOSL: &cfg.Shape.OSL, FixedRangeRatio: &cfg.RangeRatio,
-			FixedPrompts: &cfg.Prompts, FixedWarmups: &cfg.Warmups, FixedEndpoint: string(cfg.Endpoint),
+			FixedPrompts: &cfg.Prompts, FixedWarmups: &warmups, FixedEndpoint: string(cfg.Endpoint),
 			Other: map[string]string{"cache_reset": proof.String()},
 		},
 		Phases: phases(&replay.Outcome{Phases: out.Phases}), Client: machine(), Engine: s.engineFacts(),

@@ -102,7 +102,7 @@ func (p *resetProbe) hits(ctx context.Context) (tokens float64, known bool) {
 		return 0, false
 	}
 	p.sent++
-	from, to := fmt.Sprintf("reset-%d-from", p.sent), fmt.Sprintf("reset-%d-to", p.sent)
+	from := fmt.Sprintf("reset-%d", p.sent)
 	p.scraper.markNow(from)
 	seen := p.client.Do(ctx, p.call())
 	switch {
@@ -117,12 +117,34 @@ func (p *resetProbe) hits(ctx context.Context) (tokens float64, known bool) {
 		p.usage = true
 		return float64(*u.CachedTokens), true
 	}
-	p.scraper.markNow(to)
-	if n, ok := p.scraper.hits(from, to); ok {
+	if n, ok := p.counted(ctx, from); ok {
 		return n, true
 	}
 	return 0, p.usage
 }
+
+// counted is what the engine's counters say was found since a mark. vLLM counts a
+// moment after it has answered, so the prompt itself must have been counted.
+func (p *resetProbe) counted(ctx context.Context, from string) (hits float64, known bool) {
+	for try := range countTries {
+		if try > 0 && !sleep(ctx, countPause) {
+			break
+		}
+		to := fmt.Sprintf("%s-%d", from, try)
+		p.scraper.markNow(to)
+		hits, counted, known := p.scraper.found(from, to)
+		if counted || !known {
+			return hits, known
+		}
+	}
+	return 0, false
+}
+
+// How long to wait for the engine to count an answered prompt.
+const (
+	countTries = 20
+	countPause = 100 * time.Millisecond
+)
 
 func (p *resetProbe) call() openai.Call {
 	marker := prompt.NewMarker(prompt.MarkerWords, p.runID, 0, 0, "reset").Text()
@@ -141,25 +163,26 @@ type textContent struct{ *strings.Reader }
 
 func (t textContent) Len() int64 { return int64(t.Reader.Len()) }
 
-// hits is what the engine's prefix caches found between two marks; false when
-// they tell nothing.
-func (k *scraper) hits(from, to string) (sum float64, ok bool) {
+// found is what the engine's prefix caches found between two marks. counted says
+// that a prompt was counted in between at all, known that there are counters.
+func (k *scraper) found(from, to string) (hits float64, counted, known bool) {
 	for _, r := range k.recorders {
 		w, err := r.Window(from, to)
 		if err != nil {
-			return 0, false
+			return 0, false, false
 		}
 		for name, v := range w.Delta.Counters {
 			switch name {
 			case scrape.PrefixHits, scrape.ExternalHits:
-				sum += v
-				ok = true
+				hits += v
 			case scrape.PrefixQueries: // SGLang has no hits before the first
-				ok = true
+				known = true
+			case scrape.PromptTokens:
+				counted = counted || v > 0
 			}
 		}
 	}
-	return sum, ok
+	return hits, counted, known
 }
 
 // resetPaths are vLLM's (in development mode) and SGLang's.

@@ -84,6 +84,9 @@ func (s *session) prepare() (err error) {
 	if s.Settings.History != nil && *s.Settings.History != "recorded" {
 		return &UsageError{fmt.Errorf("--history %s: only recorded is built so far", *s.Settings.History)}
 	}
+	if err := s.checkPoints(s.points(s.Fixed.Concurrency)); err != nil {
+		return err
+	}
 	if s.corpus, err = s.Source.open(s.Corpus); err != nil {
 		return &UsageError{err}
 	}
@@ -163,7 +166,10 @@ func (s *session) dial(ctx context.Context) error {
 		return &UsageError{err}
 	}
 	s.client = client
-	return s.findModel(ctx)
+	if err := s.findModel(ctx); err != nil {
+		return err
+	}
+	return s.fits()
 }
 
 // findModel asks for the model list, and takes the only model when none is named.

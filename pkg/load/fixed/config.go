@@ -42,7 +42,7 @@ const (
 	failedLimit       = 0.05 // a larger share of failures is an error
 )
 
-// Defaults fills in what is zero.
+// Defaults fills in what is zero. Doing it twice changes nothing.
 func (c Config) Defaults() Config {
 	if c.RangeRatio == 0 {
 		c.RangeRatio = DefaultRangeRatio
@@ -53,7 +53,6 @@ func (c Config) Defaults() Config {
 	if c.Warmups == 0 {
 		c.Warmups = warmupsPerSlot * c.Concurrency
 	}
-	c.Warmups = max(c.Warmups, 0)
 	if c.Endpoint == "" {
 		c.Endpoint = Completions
 	}

@@ -5,7 +5,8 @@
 // In go a [Config] and a [replay.Sender]; out come the same records, samples and
 // phases as a replay gives, through the same [replay.Sink], and an [Outcome].
 // Prompts are word text of exactly the tokens drawn, and no two of them begin
-// with the same words, so that no prefix cache can help. Where the template or
+// with the same word, or with the same two where there are more prompts than
+// words, so that no prefix cache can help. Where the template or
 // the tokenizer adds tokens of its own ([Config.OverheadTokens], measured by
 // probes), the text gives up as many: the engine counts what was drawn. What the
 // chat template puts before the text is the same in every prompt and cannot be

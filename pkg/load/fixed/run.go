@@ -76,6 +76,7 @@ func Run(ctx context.Context, cfg Config, sender replay.Sender, sink replay.Sink
 		return Outcome{}, err
 	}
 	cfg = cfg.Defaults()
+	cfg.Warmups = max(cfg.Warmups, 0)
 	r := &run{
 		cfg: cfg, maker: newMaker(cfg), sender: sender, sink: sink, clock: clock,
 		landed: make(chan *flight, cfg.Concurrency), gone: make(chan struct{}), aloft: map[*flight]struct{}{},
