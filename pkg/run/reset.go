@@ -150,9 +150,9 @@ func (p *resetProbe) call() openai.Call {
 	marker := prompt.NewMarker(prompt.MarkerWords, p.runID, 0, 0, "reset").Text()
 	text := append(bytes.TrimRight(marker, " "), words.New(0).Slice(0, resetWords-12)...)
 	c := openai.Call{Field: "prompt", Model: p.Models[0], MaxTokens: 1, RequestID: uuid.NewString(), CorrelationID: uuid.NewString(), Last: true}
-	body := fmt.Sprintf(`"%s"`, text)
+	body := `"` + string(text) + `"`
 	if p.chat {
-		c.Field, body = "messages", fmt.Sprintf(`[{"role":"user","content":"%s"}]`, text)
+		c.Field, body = "messages", `[{"role":"user","content":`+body+`}]`
 	}
 	c.Content = textContent{strings.NewReader(body)}
 	return c

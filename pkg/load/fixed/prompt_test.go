@@ -14,7 +14,7 @@ import (
 
 func TestParseShape(t *testing.T) {
 	for text, want := range map[string]Shape{
-		"8192:1024": {8192, 1024}, "8k/1k": {8192, 1024}, "8k1k": {8192, 1024}, "1K:128": {1024, 128}, " 1k1k ": {1024, 1024}, "7/3": {7, 3},
+		"8192:1024": {8192, 1024}, "8k/1k": {8192, 1024}, "8k1k": {8192, 1024}, "1K:128": {1024, 128}, "1k1k": {1024, 1024}, "7/3": {7, 3},
 	} {
 		if got, err := ParseShape(text); err != nil || got != want {
 			t.Errorf("%q: got %v, %v", text, got, err)
