@@ -32,8 +32,8 @@ var honoured = []variable{
 	{"AIPERF_AGENTX_CONTEXT_OVERFLOW_RATE_LIMIT", overflowLimit},
 }
 
-// fixed are variables that may ask for what happens anyway; another value has no effect.
-var fixed = map[string]string{
+// unchanged are variables that may ask for what happens anyway; another value has no effect.
+var unchanged = map[string]string{
 	"AIPERF_DATASET_WEKA_SPLIT_FLATTENED_AGENTS":         "true",
 	"AIPERF_DATASET_WEKA_SEAM_MAX_GAP_SECONDS":           "3600",
 	"AIPERF_DATASET_WEKA_SEAM_MIN_OVERLAP_RATIO":         "0.5",
@@ -66,7 +66,7 @@ func readEnvironment(o *run.Options, w io.Writer) error {
 			}
 			continue
 		}
-		if want, ok := fixed[name]; ok && sameValue(value, want) {
+		if want, ok := unchanged[name]; ok && sameValue(value, want) {
 			continue
 		}
 		idle = append(idle, name)

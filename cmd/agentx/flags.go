@@ -8,27 +8,8 @@ type replayFlags struct {
 	Scenario       string `help:"Rule set: inferencex-agentx-mvp or agentx." placeholder:"NAME" group:"Rules"`
 	UnsafeOverride bool   `help:"Run although rules are broken; the result then does not count." group:"Rules"`
 
-	URL                     []string `name:"url" short:"u" sep:"none" help:"Address of the server." placeholder:"URL" group:"Server"`
-	ModelNames              []string `name:"model-names" aliases:"model" short:"m" help:"Model name; the only one the server has, when not given." placeholder:"NAME" group:"Server"`
-	CustomEndpoint          string   `name:"endpoint" aliases:"custom-endpoint" help:"Path below the address, instead of /v1/chat/completions." placeholder:"PATH" group:"Server"`
-	EndpointType            string   `default:"chat" help:"Only chat." placeholder:"TYPE" group:"Server"`
-	APIKey                  string   `name:"api-key" help:"Sent as a bearer token." placeholder:"KEY" group:"Server"`
-	Header                  []string `short:"H" sep:"none" help:"Further header, as Name:Value." placeholder:"N:V" group:"Server"`
-	ExtraInputs             []string `sep:"none" help:"Further members of every body, as key:value or as a JSON object." placeholder:"K:V" group:"Server"`
-	Streaming               *bool    `help:"Ask for a stream (the default)." group:"Server"`
-	UseServerTokenCount     *bool    `help:"Count tokens by the server's usage (the default); =false counts the prompt's own words." group:"Server"`
-	PerChunkUsage           bool     `help:"Ask for usage with every chunk." group:"Server"`
-	UseLegacyMaxTokens      bool     `help:"Send max_tokens instead of max_completion_tokens." group:"Server"`
-	RequestTimeoutSeconds   float64  `default:"21600" help:"Longest time for one request." placeholder:"S" group:"Server"`
-	ConnectionReuseStrategy string   `default:"pooled" help:"pooled, never or sticky-user-sessions." placeholder:"HOW" group:"Server"`
-	SessionHeader           string   `help:"Name to send X-Correlation-ID under." placeholder:"NAME" group:"Server"`
-	TreeHeader              string   `help:"Header to send the tree's id under: the same for a root and its subagents." placeholder:"NAME" group:"Server"`
-	XSessionID              bool     `name:"x-session-id" help:"Send X-Session-ID, for routers that keep sessions together." group:"Server"`
-	XSMGRoutingKey          bool     `name:"x-smg-routing-key" help:"Send X-SMG-Routing-Key (SGLang Model Gateway)." group:"Server"`
-	XDynamoSessionID        bool     `name:"x-dynamo-session-id" help:"Send X-Dynamo-Session-ID and the parent's." group:"Server"`
-	KeepAliveSeconds        *float64 `help:"How long an idle connection is kept; 4 when not given." placeholder:"S" group:"Server"`
-	WaitForModelTimeout     float64  `help:"Seconds to wait until the server answers; 0 asks once." placeholder:"S" group:"Server"`
-	RetryUnsent             bool     `help:"Send again what provably was not sent; counted." group:"Server"`
+	serverFlags
+	EndpointType string `default:"chat" help:"Only chat." placeholder:"TYPE" group:"Server"`
 
 	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces"`
 	PublicDataset           string   `help:"A pinned public corpus." placeholder:"NAME" group:"Traces"`
@@ -68,6 +49,36 @@ type replayFlags struct {
 	UserCentricRate            *float64 `help:"Not for recorded sessions." hidden:"" group:"Load"`
 	FixedSchedule              *bool    `help:"Not for recorded sessions." hidden:"" group:"Load"`
 
+	outputFlags
+	ignoredFlags
+}
+
+// serverFlags say where the engine is and how it is spoken to.
+type serverFlags struct {
+	URL                     []string `name:"url" short:"u" sep:"none" help:"Address of the server." placeholder:"URL" group:"Server"`
+	ModelNames              []string `name:"model-names" aliases:"model" short:"m" help:"Model name; the only one the server has, when not given." placeholder:"NAME" group:"Server"`
+	CustomEndpoint          string   `name:"endpoint" aliases:"custom-endpoint" help:"Path below the address, instead of /v1/chat/completions." placeholder:"PATH" group:"Server"`
+	APIKey                  string   `name:"api-key" help:"Sent as a bearer token." placeholder:"KEY" group:"Server"`
+	Header                  []string `short:"H" sep:"none" help:"Further header, as Name:Value." placeholder:"N:V" group:"Server"`
+	ExtraInputs             []string `sep:"none" help:"Further members of every body, as key:value or as a JSON object." placeholder:"K:V" group:"Server"`
+	Streaming               *bool    `help:"Ask for a stream (the default)." group:"Server"`
+	UseServerTokenCount     *bool    `help:"Count tokens by the server's usage (the default); =false counts the prompt's own words." group:"Server"`
+	PerChunkUsage           bool     `help:"Ask for usage with every chunk." group:"Server"`
+	UseLegacyMaxTokens      bool     `help:"Send max_tokens instead of max_completion_tokens." group:"Server"`
+	RequestTimeoutSeconds   float64  `default:"21600" help:"Longest time for one request." placeholder:"S" group:"Server"`
+	ConnectionReuseStrategy string   `default:"pooled" help:"pooled, never or sticky-user-sessions." placeholder:"HOW" group:"Server"`
+	SessionHeader           string   `help:"Name to send X-Correlation-ID under." placeholder:"NAME" group:"Server"`
+	TreeHeader              string   `help:"Header to send the tree's id under: the same for a root and its subagents." placeholder:"NAME" group:"Server"`
+	XSessionID              bool     `name:"x-session-id" help:"Send X-Session-ID, for routers that keep sessions together." group:"Server"`
+	XSMGRoutingKey          bool     `name:"x-smg-routing-key" help:"Send X-SMG-Routing-Key (SGLang Model Gateway)." group:"Server"`
+	XDynamoSessionID        bool     `name:"x-dynamo-session-id" help:"Send X-Dynamo-Session-ID and the parent's." group:"Server"`
+	KeepAliveSeconds        *float64 `help:"How long an idle connection is kept; 4 when not given." placeholder:"S" group:"Server"`
+	WaitForModelTimeout     float64  `help:"Seconds to wait until the server answers; 0 asks once." placeholder:"S" group:"Server"`
+	RetryUnsent             bool     `help:"Send again what provably was not sent; counted." group:"Server"`
+}
+
+// outputFlags say what is written and shown.
+type outputFlags struct {
 	Goodput           []string `sep:"none" help:"Conditions of a good request, as metric:threshold." placeholder:"M:T" group:"Result"`
 	SliceDuration     *float64 `help:"Seconds of a time slice." placeholder:"S" group:"Result"`
 	OutputArtifactDir string   `aliases:"artifact-dir" default:"artifacts" help:"Folder for the artifacts." placeholder:"DIR" group:"Result"`
@@ -76,9 +87,7 @@ type replayFlags struct {
 	ShowTraceTiming   bool     `help:"Show the HTTP phases at the end." group:"Result"`
 	ExportHTTPTrace   bool     `name:"export-http-trace" help:"Has no effect: the phases are always recorded." hidden:"" group:"Result"`
 	StatsInterval     float64  `default:"10" help:"Seconds between progress lines; 0 for none." placeholder:"S" group:"Result"`
-	FailOn            string   `default:"never" enum:"never,invalid" help:"Exit with 3 when the run does not count: never or invalid." group:"Result"`
-
-	ignoredFlags
+	FailOn            string   `default:"never" enum:"never,invalid,untrusted" help:"Exit with 3 when the run does not count (invalid), or may mislead too (untrusted); never." group:"Result"`
 }
 
 // ignoredFlags are AIPerf's flags that a script may hold and that change nothing

@@ -43,7 +43,7 @@ func refuseForeign(args []string) error {
 
 // spreadLists gives every word of a list its own flag.
 func spreadLists(args []string) ([]string, error) {
-	if len(args) == 0 || !slices.Contains([]string{"run", "replay", "profile"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"run", "replay", "profile", "fixed"}, args[0]) {
 		return args, nil
 	}
 	if err := refuseForeign(args); err != nil {

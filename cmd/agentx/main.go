@@ -38,6 +38,7 @@ type console struct {
 type grammar struct {
 	Run      runCmd      `cmd:"" help:"The whole job: engine, replay, result. Without arguments it replays the bundled sample on the embedded engine."`
 	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
+	Fixed    fixedCmd    `cmd:"" help:"The fixed-length baseline: random prompts of one shape at a fixed concurrency. Without --url on the embedded engine."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`

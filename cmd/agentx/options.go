@@ -64,17 +64,10 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 // refuse names flags whose values no run here accepts.
 func (f *replayFlags) refuse() error {
 	var errs errorList
-	check := func(flag, value string, known ...string) {
-		for _, k := range known {
-			if word(value) == word(k) {
-				return
-			}
-		}
-		errs.add(fmt.Errorf("--%s %s: must be one of %s", flag, value, strings.Join(known, ", ")))
-	}
+	check := func(flag, value string, known ...string) { errs.add(oneOf(flag, value, known...)) }
 	check("endpoint-type", f.EndpointType, "chat")
 	check("dataset-sampling-strategy", f.DatasetSamplingStrategy, "sequential", "shuffle", "random")
-	check("connection-reuse-strategy", f.ConnectionReuseStrategy, "pooled", "never", "sticky-user-sessions")
+	errs.add(f.serverFlags.refuse())
 	if f.CustomDatasetType != "" {
 		check("custom-dataset-type", f.CustomDatasetType, "weka-trace")
 	}
@@ -84,9 +77,6 @@ func (f *replayFlags) refuse() error {
 	if f.LanePlan != nil {
 		check("lane-plan", *f.LanePlan, "shared", "seeded")
 	}
-	if len(f.URL) > 1 {
-		errs.add(errors.New("--url: one address only; put a router in front of several servers"))
-	}
 	if len(f.InputFile) > 0 && f.PublicDataset != "" {
 		errs.add(errors.New("--input-file and --public-dataset: give one of them"))
 	}
@@ -95,9 +85,6 @@ func (f *replayFlags) refuse() error {
 	}
 	if f.Scenario == "" {
 		errs.add(f.refuseOtherLoads())
-	}
-	if f.RequestTimeoutSeconds <= 0 {
-		errs.add(errors.New("--request-timeout-seconds: must be above 0"))
 	}
 	if f.NumDatasetEntries != nil && *f.NumDatasetEntries < 1 {
 		errs.add(errors.New("--num-dataset-entries: must be at least 1"))
@@ -128,6 +115,27 @@ func (f *replayFlags) refuseOtherLoads() error {
 		}
 	}
 	return errs.join()
+}
+
+func (f *serverFlags) refuse() error {
+	var errs errorList
+	if f.RequestTimeoutSeconds <= 0 {
+		errs.add(errors.New("--request-timeout-seconds: must be above 0"))
+	}
+	errs.add(oneOf("connection-reuse-strategy", f.ConnectionReuseStrategy, "pooled", "never", "sticky-user-sessions"))
+	if len(f.URL) > 1 {
+		errs.add(errors.New("--url: one address only; put a router in front of several servers"))
+	}
+	return errs.join()
+}
+
+func oneOf(flag, value string, known ...string) error {
+	for _, k := range known {
+		if word(value) == word(k) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--%s %s: must be one of %s", flag, value, strings.Join(known, ", "))
 }
 
 // word makes the spellings that AIPerf takes one.
@@ -168,7 +176,7 @@ func (f *replayFlags) settings(errs *errorList) scenario.Settings {
 	return s
 }
 
-func (f *replayFlags) client(errs *errorList) openai.Config {
+func (f *serverFlags) client(errs *errorList) openai.Config {
 	c := openai.Config{
 		Endpoint: f.CustomEndpoint, APIKey: f.APIKey, Reuse: openai.ConnectionReuse(strings.ReplaceAll(f.ConnectionReuseStrategy, "_", "-")),
 		LegacyMaxTokens: f.UseLegacyMaxTokens, PerChunkUsage: f.PerChunkUsage,

@@ -37,6 +37,9 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 	if showErr := table.Result(c.out, report.Document, table.Options{HTTP: r.ShowTraceTiming, Color: isTerminal(c.out) && os.Getenv("NO_COLOR") == ""}); showErr != nil {
 		err = errors.Join(err, showErr)
 	}
+	for _, f := range report.Fixed {
+		fmt.Fprintln(c.out, fixedLine(f.Document))
+	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
 	if err == nil {
 		err = r.gate(&report.Document.Validity)

@@ -7,6 +7,7 @@ import (
 // runCmd is the whole job.
 type runCmd struct {
 	replayFlags
+	baselineFlags
 	simFlags
 }
 
@@ -29,6 +30,9 @@ func (r *runCmd) Run(c *console) error {
 	if o.Scenario == "" {
 		r.demo(&o.Settings)
 		o.Demo = true
+	}
+	if o.Fixed, err = r.baseline(o.Demo); err != nil {
+		return err
 	}
 	return r.finish(c, o)
 }

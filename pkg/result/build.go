@@ -152,12 +152,23 @@ func Compute(facts *Facts, src Sources) (*Document, error) {
 		Cache:    CacheAccounting{figures.Cache, engineCache(facts.Engine.Profiling)},
 		Tokens:   figures.Tokens,
 		Load:     figures.Load,
-		Sessions: figures.Sessions, Coverage: figures.Coverage, InferenceX: figures.InferenceX, Slices: figures.Slices,
+		Sessions: figures.Sessions, Coverage: figures.Coverage, InferenceX: figures.InferenceX, Fixed: figures.Fixed, Slices: figures.Slices,
+	}
+	if p, ok := facts.profiling(); ok && d.Fixed != nil {
+		d.Fixed.Raw["benchmark_start_time_unix"] = unix(facts.OriginAt, p.Start)
+		if p.End.Seen() {
+			d.Fixed.Raw["benchmark_end_time_unix"] = unix(facts.OriginAt, p.End)
+		}
 	}
 	if d.Errors == nil {
 		d.Errors = []summary.ErrorGroup{}
 	}
 	return d, nil
+}
+
+// unix is a stamp in seconds since 1970, as InferenceX' power window wants it.
+func unix(origin time.Time, at record.Stamp) float64 {
+	return float64(origin.Add(time.Duration(at)).UnixMicro()) / 1e6
 }
 
 // summarize reads the observations. cut says that a last line was incomplete.

@@ -70,6 +70,8 @@ type Document struct {
 	Coverage *summary.Coverage `json:"coverage,omitzero"`
 	// InferenceX' aggregates under its names.
 	InferenceX *summary.InferenceX `json:"inferencex,omitzero"`
+	// The fixed-length baseline's figures; only in its own results.
+	Fixed *summary.Fixed `json:"fixed,omitzero"`
 	// The phase in slices of equal length.
 	Slices []summary.Slice `json:"slices,omitzero"`
 

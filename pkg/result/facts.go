@@ -163,6 +163,14 @@ type Settings struct {
 	FixedISL *int `json:"fixed_isl,omitzero"`
 	// Output length of the fixed-length baseline, in tokens.
 	FixedOSL *int `json:"fixed_osl,omitzero"`
+	// Share of a length from which the baseline draws: [int(L·ratio), L].
+	FixedRangeRatio *float64 `json:"fixed_range_ratio,omitzero"`
+	// Measured prompts of the baseline.
+	FixedPrompts *int `json:"fixed_prompts,omitzero"`
+	// Warm-up prompts of the baseline.
+	FixedWarmups *int `json:"fixed_warmups,omitzero"`
+	// How the baseline sends a prompt: completions or chat.
+	FixedEndpoint string `json:"fixed_endpoint,omitzero"`
 	// Goodput conditions.
 	SLOs []summary.SLO `json:"slos,omitzero"`
 	// Length of a time slice, in seconds; 60 when absent.
@@ -292,6 +300,9 @@ func (f *Facts) options() summary.Options {
 	}
 	if f.GPUs != nil {
 		o.GPUs = f.GPUs.Count
+	}
+	if f.Mode == ModeFixed {
+		o.Fixed = &summary.FixedOptions{ISL: deref(f.Settings.FixedISL), OSL: deref(f.Settings.FixedOSL), Concurrency: f.Settings.Concurrency}
 	}
 	if c := f.Calibration; c != nil {
 		o.TemplateConstant, o.TemplatePerMessage = c.TemplateConstant, c.TemplatePerMessage

@@ -120,6 +120,10 @@ func (f *Facts) identity() Identity {
 	put("model", s.Model)
 	put("fixed_isl", integer(s.FixedISL))
 	put("fixed_osl", integer(s.FixedOSL))
+	put("fixed_range_ratio", float(s.FixedRangeRatio))
+	put("fixed_prompts", integer(s.FixedPrompts))
+	put("fixed_warmups", integer(s.FixedWarmups))
+	put("fixed_endpoint", s.FixedEndpoint)
 	for k, x := range s.ExtraInputs {
 		v["extra_inputs."+k] = x
 	}

@@ -1,4 +1,5 @@
-// Package run is the pipeline: corpus, engine, calibration, replay, result
+// Package run is the pipeline: corpus, engine, calibration, replay, result,
+// and the fixed-length baseline beside it
 // (DESIGN.md §1, §4). In go [Options] as the command line or a configuration
 // file gives them; out come the artifacts of a run in a folder and a [Report] of
 // what was written and how the run ended.

@@ -110,18 +110,24 @@ func (s *session) settingsFacts() result.Settings {
 		Counting:               s.Counting, Model: s.Models[0], SLOs: s.SLOs, SliceS: set.SliceDurationS,
 		Other: map[string]string{},
 	}
-	if len(s.Client.Extra) > 0 {
-		f.ExtraInputs = map[string]string{}
-		for k, v := range s.Client.Extra {
-			f.ExtraInputs[k] = string(v)
-		}
-	}
+	f.ExtraInputs = s.extraInputs()
 	for k, on := range map[string]bool{"burst_phase_starts": s.Burst, "use_think_time_only": s.Delays == replay.DelaysThink} {
 		if on {
 			f.Other[k] = "true"
 		}
 	}
 	return f
+}
+
+func (s *session) extraInputs() map[string]string {
+	if len(s.Client.Extra) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range s.Client.Extra {
+		out[k] = string(v)
+	}
+	return out
 }
 
 func nonEmpty(s string) *string {
@@ -188,10 +194,17 @@ func phases(out *replay.Outcome) []result.Phase {
 }
 
 func clientFacts(out *replay.Outcome) result.ClientFacts {
-	cores := float64(runtime.GOMAXPROCS(0))
+	f := machine()
 	jumps, removed := out.Skips.SystemJumps, out.Skips.System.Seconds()
 	treeJumps, treeRemoved := out.Skips.TreeJumps, out.Skips.Tree.Seconds()
-	f := result.ClientFacts{Cores: &cores, IdleJumps: &jumps, IdleRemoved: &removed, TreeIdleJumps: &treeJumps, TreeIdleRemoved: &treeRemoved}
+	f.IdleJumps, f.IdleRemoved = &jumps, &removed
+	f.TreeIdleJumps, f.TreeIdleRemoved = &treeJumps, &treeRemoved
+	return f
+}
+
+func machine() result.ClientFacts {
+	cores := float64(runtime.GOMAXPROCS(0))
+	f := result.ClientFacts{Cores: &cores}
 	f.Host, _ = os.Hostname()
 	return f
 }

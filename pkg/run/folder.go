@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/org/agentx-action/pkg/result"
@@ -39,7 +40,21 @@ func claim(dir string) (release func(), moved string, err error) {
 // ours are the files of a run at the top of its folder.
 var ours = []string{
 	result.FileManifest, result.FileResult, result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples,
-	result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries,
+	result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries, "report.html", "comparison.json",
+}
+
+// foldersOf are the folders of a run below its folder.
+func foldersOf(dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if e.IsDir() && (e.Name() == "charts" || strings.HasPrefix(e.Name(), "fixed-")) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 func holdsRun(dir string) bool {
@@ -51,7 +66,7 @@ func holdsRun(dir string) bool {
 	return false
 }
 
-// rotate moves a run's files, the manifest first, into the first free folder of
+// rotate moves a run's files and folders into the first free folder of
 // the same name with a number.
 func rotate(dir string) (string, error) {
 	for n := 1; ; n++ {
@@ -61,7 +76,7 @@ func rotate(dir string) (string, error) {
 		} else if err != nil {
 			return "", err
 		}
-		for _, name := range ours {
+		for _, name := range append(foldersOf(dir), ours...) {
 			err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name))
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return "", err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/engine/sim"
+	"github.com/org/agentx-action/pkg/load/fixed"
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/load/scenario"
@@ -47,11 +48,28 @@ type Options struct {
 	MetricsURLs []string // of the engine; empty = /metrics of its address
 	NoMetrics   bool
 
+	// Fixed is the fixed-length baseline: after a replay, or alone.
+	Fixed FixedOptions
+
 	Wait     time.Duration // for the server to answer; 0 asks once
 	Dir      string        // of the artifacts
 	Stats    time.Duration // between progress lines; 0 = none
 	Progress io.Writer     // where they go; nil = nowhere
 	Live     bool          // Progress is a terminal: one line is redrawn
+}
+
+// FixedOptions is what the fixed-length baseline is asked to be.
+type FixedOptions struct {
+	Shapes      []fixed.Shape // none = no baseline after a replay
+	Concurrency []int         // one result each; empty = the replay's lanes
+	// Matched adds the two whole numbers around the replay's mean of requests in
+	// flight, so that both can be compared at one load (decisions.md 23).
+	Matched    bool
+	RangeRatio float64        // 0 = 0.8
+	Prompts    int            // 0 = 10 × concurrency
+	Warmups    int            // 0 = 2 × concurrency, negative = none
+	Endpoint   fixed.Endpoint // "" = completions, or chat where an endpoint of its own is given
+	KeepCache  bool           // leave the engine's prefix cache as it is
 }
 
 // Source says where the traces come from.

@@ -15,6 +15,7 @@ type progress struct {
 	w     io.Writer
 	every time.Duration
 	live  bool
+	fixed bool // the load has no trees
 
 	now    replay.Phase
 	last   record.Stamp
@@ -41,6 +42,7 @@ func (p *progress) wipe() {
 var phaseNames = map[string]string{
 	"primers":   "warm-up: filling the prefix cache with every lane's history",
 	"pressure":  "warm-up: advancing every lane without delays",
+	"warmup":    "warm-up: prompts of its own",
 	"profiling": "measuring",
 }
 
@@ -64,7 +66,11 @@ func (p *progress) sample(s *record.Sample) {
 	if p.w == nil || p.every == 0 || s.At.Add(0) < p.last.Add(every) {
 		return
 	}
-	line := fmt.Sprintf("%s  %d trees, %d in flight", p.clock(s.At), s.LiveTrees, s.InFlight)
+	line := p.clock(s.At) + "  "
+	if !p.fixed {
+		line += fmt.Sprintf("%d trees, ", s.LiveTrees)
+	}
+	line += fmt.Sprintf("%d in flight", s.InFlight)
 	if s.Phase == record.PhaseWarmup {
 		line += fmt.Sprintf(", %d warm-up answers", s.Warmed)
 	} else {

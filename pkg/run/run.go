@@ -22,6 +22,7 @@ import (
 type Report struct {
 	Dir      string
 	Document *result.Document // nil when nothing could be summed up
+	Fixed    []Report         // of the baseline after a replay, one a point
 }
 
 // session is one run on its way.
@@ -55,7 +56,11 @@ func Replay(ctx context.Context, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer s.client.Close()
-	return s.measure(ctx)
+	report, err := s.measure(ctx)
+	if err == nil && len(s.Fixed.Shapes) > 0 {
+		report.Fixed, err = s.baseline(ctx, report.Document)
+	}
+	return report, err
 }
 
 // prepare settles everything that needs no engine.
@@ -75,6 +80,9 @@ func (s *session) prepare() (err error) {
 	}
 	if s.Settings.History != nil && *s.Settings.History != "recorded" {
 		return &UsageError{fmt.Errorf("--history %s: only recorded is built so far", *s.Settings.History)}
+	}
+	if err := s.checkPoints(s.points(s.Fixed.Concurrency)); err != nil {
+		return err
 	}
 	if s.corpus, err = s.Source.open(s.Corpus); err != nil {
 		return &UsageError{err}
@@ -107,32 +115,17 @@ func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
 // connect starts the embedded engine where it is asked for, finds the model and
 // probes it.
 func (s *session) connect(ctx context.Context) (*embedded, error) {
-	var engine *embedded
-	if s.Sim != nil {
-		var err error
-		if engine, err = startEmbedded(*s.Sim); err != nil {
-			return nil, err
-		}
-		s.Client.URL = engine.url
-		s.say.say("engine: embedded simulator at %s", engine.url)
-	}
-	s.Client.Clock = s.clock
-	if ms := s.Settings.TCPUserTimeoutMS; ms != nil && s.Client.UserTimeout == 0 {
-		s.Client.UserTimeout = time.Duration(*ms) * time.Millisecond
+	engine, err := s.embed()
+	if err != nil {
+		return nil, err
 	}
 	s.Client.IgnoreEOS = s.Settings.IgnoreEOS != nil && *s.Settings.IgnoreEOS
-	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
-	client, err := openai.New(s.Client)
-	if err != nil {
-		return engine, &UsageError{err}
-	}
-	s.client = client
-	if err := s.await(ctx); err != nil {
+	if err := s.dial(ctx); err != nil {
 		return engine, err
 	}
 	s.scraper = newScraper(ctx, s)
 	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
-	if s.probes, err = calibrate.Measure(ctx, client, s.Models[0], s.maker, marker); err != nil {
+	if s.probes, err = calibrate.Measure(ctx, s.client, s.Models[0], s.maker, marker); err != nil {
 		s.scraper.stop()
 		return engine, err
 	}
@@ -154,6 +147,38 @@ func (s *session) await(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// embed starts the embedded engine where it is asked for.
+func (s *session) embed() (*embedded, error) {
+	if s.Sim == nil {
+		return nil, nil
+	}
+	engine, err := startEmbedded(*s.Sim)
+	if err != nil {
+		return nil, err
+	}
+	s.Client.URL = engine.url
+	s.say.say("engine: embedded simulator at %s", engine.url)
+	return engine, nil
+}
+
+// dial makes the client and finds the model.
+func (s *session) dial(ctx context.Context) error {
+	s.Client.Clock = s.clock
+	if ms := s.Settings.TCPUserTimeoutMS; ms != nil && s.Client.UserTimeout == 0 {
+		s.Client.UserTimeout = time.Duration(*ms) * time.Millisecond
+	}
+	s.Client.NonStreaming = s.Settings.Streaming != nil && !*s.Settings.Streaming
+	client, err := openai.New(s.Client)
+	if err != nil {
+		return &UsageError{err}
+	}
+	s.client = client
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	return s.fits()
 }
 
 // findModel asks for the model list, and takes the only model when none is named.
@@ -198,23 +223,17 @@ func (s *session) reportProbes() {
 // measure replays, and writes what was seen.
 func (s *session) measure(ctx context.Context) (Report, error) {
 	report := Report{Dir: s.Dir}
-	release, moved, err := claim(s.Dir)
+	release, err := s.own()
 	if err != nil {
-		return report, &UsageError{err}
-	}
-	defer release()
-	if moved != "" {
-		s.say.say("note: the earlier run in %s is now in %s", s.Dir, moved)
-	}
-	if err := s.scraper.keep(s.Dir); err != nil {
 		return report, err
 	}
+	defer release()
 	k, err := newSink(s.Dir, s.say, s.scraper)
 	if err != nil {
 		return report, err
 	}
 	s.scraper.mark(markWarmup)
-	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{s.client}, k, s.clock)
+	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
 	s.say.wipe()
 	s.scraper.stop()
 	if err := k.close(); err != nil {
@@ -235,6 +254,22 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 // ErrCancelled says that the user ended the run: what was measured is on disk, and
 // does not count.
 var ErrCancelled = errors.New("cancelled: what was measured is written, and does not count")
+
+// own claims the artifact folder and gives the engine's series its file.
+func (s *session) own() (release func(), err error) {
+	release, moved, err := claim(s.Dir)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	if moved != "" {
+		s.say.say("note: the earlier run in %s is now in %s", s.Dir, moved)
+	}
+	if err := s.scraper.keep(s.Dir); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
 
 // judge finds a run that ended in order and yet measured nothing.
 func judge(out *replay.Outcome, k *sink) error {

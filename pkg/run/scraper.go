@@ -33,6 +33,7 @@ type scraper struct {
 	before    []scrape.Snapshot
 	notes     []string
 	pending   sync.WaitGroup
+	from      string // mark from which Whole counts; "" = markStart
 }
 
 // newScraper starts reading. An engine without metrics is noted, not refused.
@@ -141,10 +142,7 @@ func (k *scraper) fill(f *result.EngineFacts) {
 		processed += s.Counters[scrape.PromptTokens]
 	}
 	f.ColdStart = &result.ColdStart{PromptTokensBefore: &processed} // taken before our probes
-	measured := markProfiling + "_after_pressure"
-	if _, ok := k.window(measured, markStop); !ok {
-		measured = markProfiling + "_after_primers"
-	}
+	measured := k.last(markProfiling+"_after_pressure", markProfiling+"_after_primers", markProfiling+"_after_warmup")
 	if c, ok := k.window(markWarmup, measured); ok {
 		f.Warmup = c
 	}
@@ -155,6 +153,16 @@ func (k *scraper) fill(f *result.EngineFacts) {
 	if c, ok := k.window(markWarmup, markStop); ok {
 		f.Whole = c
 	}
+}
+
+// last is the first of the marks that was taken.
+func (k *scraper) last(marks ...string) string {
+	for _, m := range marks {
+		if _, ok := k.window(m, markStop); ok {
+			return m
+		}
+	}
+	return ""
 }
 
 // window adds up the increases of all recorders between two marks.

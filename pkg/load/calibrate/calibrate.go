@@ -86,6 +86,34 @@ func Measure(ctx context.Context, c Client, model string, maker *prompt.Maker, m
 	return m.result, nil
 }
 
+// Single measures what the engine counts beyond the words of one prompt, for the
+// fixed-length load: sent as the messages of a chat or, with chat false, as the
+// prompt of a completion. Overhead.Prompt holds all of it.
+func Single(ctx context.Context, c Client, model string, seed uint64, chat bool) (Result, error) {
+	m := &measurement{client: c, model: model, text: words.New(seed + 1)}
+	size := func(n int) (int, bool, error) {
+		m.sent++
+		text := m.text.Slice(m.sent*longWords, n)[1:]
+		if chat {
+			return m.ask(ctx, fmt.Appendf(nil, `[{"role":"user","content":"%s"}]`, text), "messages", n)
+		}
+		return m.ask(ctx, fmt.Appendf(nil, `"%s"`, text), "prompt", n)
+	}
+	short, known, err := size(shortWords)
+	if err != nil {
+		return m.result, fmt.Errorf("the engine does not answer a first request: %w", err)
+	}
+	if !known {
+		return m.result, nil
+	}
+	m.result.Known = true
+	m.result.Overhead.Prompt = short
+	if long, known, err := size(longWords); err == nil && known {
+		m.result.DriftTokens = long - short
+	}
+	return m.result, nil
+}
+
 type measurement struct {
 	client Client
 	model  string
@@ -139,8 +167,13 @@ func (m *measurement) count(ctx context.Context, p probe, marker []byte) (overhe
 		body.WriteString(`"}`)
 	}
 	body.WriteByte(']')
+	return m.ask(ctx, body.Bytes(), "messages", len(p.roles)*p.words)
+}
+
+// ask sends a body with that many words and returns what is counted beyond them.
+func (m *measurement) ask(ctx context.Context, body []byte, field string, words int) (overhead int, known bool, err error) {
 	seen := m.client.Do(ctx, openai.Call{
-		Content: content{bytes.NewReader(body.Bytes()), int64(body.Len())}, Model: m.model, MaxTokens: 1,
+		Content: content{bytes.NewReader(body), int64(len(body))}, Field: field, Model: m.model, MaxTokens: 1,
 		RequestID: uuid.NewString(), CorrelationID: uuid.NewString(),
 	})
 	m.status = seen.Status
@@ -153,7 +186,7 @@ func (m *measurement) count(ctx context.Context, p probe, marker []byte) (overhe
 		return 0, false, nil
 	}
 	m.result.PromptTokens += *seen.Usage.PromptTokens
-	return int(*seen.Usage.PromptTokens) - len(p.roles)*p.words, true, nil
+	return int(*seen.Usage.PromptTokens) - words, true, nil
 }
 
 type content struct {

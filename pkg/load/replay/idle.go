@@ -45,7 +45,7 @@ func (r *run) capTree(p *play, at, now record.Stamp) {
 
 // wake is when the scheduler must look again, answers apart.
 func (r *run) wake(deadline record.Stamp) record.Stamp {
-	at := r.health.next
+	at := r.health.Next()
 	if deadline.Seen() {
 		at = min(at, deadline)
 	}

@@ -34,8 +34,8 @@ func (r *run) land(f *flight) error {
 	if r.inFlight == 0 {
 		r.idleSince = at
 	}
-	r.health.saw(&f.record)
-	r.count(&f.record)
+	r.health.Saw(&f.record)
+	r.tally.Count(&f.record)
 	r.sink.Request(f.record)
 	if a.Kind == record.KindPrimer {
 		return r.primed(f, at)

@@ -148,7 +148,7 @@ func (r *run) giveUp(now record.Stamp) {
 	for _, f := range lost {
 		f.record.Seen = record.Seen{Outcome: record.Censored, End: now,
 			Error: &record.Error{Code: 499, Type: "lost", Message: "the request did not end when it was cancelled"}}
-		r.count(&f.record)
+		r.tally.Count(&f.record)
 		r.sink.Request(f.record)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/org/agentx-action/pkg/load/health"
 	"github.com/org/agentx-action/pkg/result/record"
 )
 
@@ -46,8 +47,8 @@ type run struct {
 
 	idleSince, capFloor record.Stamp // of the whole system
 	trees, requests     int
-	tally               tally
-	health              health
+	tally               health.Tally
+	health              health.Watch
 	out                 Outcome
 }
 
@@ -65,8 +66,8 @@ func Run(ctx context.Context, cfg Config, work Workload, sender Sender, sink Sin
 		landed: make(chan *flight, 4*cfg.Concurrency+64), gone: make(chan struct{}), aloft: map[*flight]struct{}{},
 		out: Outcome{Played: map[string]int{}},
 	}
-	r.health.every = cfg.SampleEvery
-	r.health.start(clock.Now())
+	r.health.Every = cfg.SampleEvery
+	r.health.Start(clock.Now())
 	for _, s := range samplers(cfg, len(work.Traces)) {
 		r.lanes = append(r.lanes, &lane{sampler: s})
 	}
@@ -130,7 +131,7 @@ func (r *run) loop(ctx context.Context, deadline record.Stamp, done func() bool)
 		}
 		r.fire(now, deadline)
 		r.account()
-		if r.health.due(now) {
+		if r.health.Due(now) {
 			r.sample(now)
 		}
 		if done() || r.impatient(now) {

@@ -22,6 +22,7 @@ type Figures struct {
 	InferenceX *InferenceX
 	Client     Client
 	Tokens     Tokens
+	Fixed      *Fixed // nil unless Options.Fixed is set
 }
 
 // Builder collects a run. It is for one goroutine. Memory follows the number
@@ -45,6 +46,7 @@ type Builder struct {
 	tokens  tokenBuilder
 	cache   cacheBuilder
 	ix      ixBuilder
+	fixed   []fixedRequest // of the profiling phase
 }
 
 // kept is what the curves and slices need of a profiling request.
@@ -103,7 +105,11 @@ func (b *Builder) Record(r *record.Record) {
 		return
 	}
 	b.keep(r)
-	b.session.record(r, b.opt.Counting)
+	if r.Asked.Kind == record.KindFixed {
+		b.keepFixed(r)
+	} else {
+		b.session.record(r, b.opt.Counting)
+	}
 	switch r.Seen.Outcome {
 	case record.OK:
 		b.success(r)
@@ -209,6 +215,7 @@ func (b *Builder) Figures() *Figures {
 	f.Tokens = b.tokens.figures(&b.totals)
 	f.InferenceX = b.ix.figures(b.opt.GPUs, f.Cache.TheoreticalInstant)
 	f.Client = b.client(w)
+	f.Fixed = b.figuresFixed(w)
 	return f
 }
 

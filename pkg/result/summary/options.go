@@ -34,6 +34,14 @@ type Options struct {
 	// Token drift is absent without both.
 	TemplateConstant   *float64
 	TemplatePerMessage *float64
+	// Fixed is set for a run of the fixed-length baseline.
+	Fixed *FixedOptions
+}
+
+// FixedOptions is what a fixed-length run was asked to be.
+type FixedOptions struct {
+	ISL, OSL    int // tokens
+	Concurrency int // cap of requests in flight
 }
 
 // SLO is one condition that a good request meets: the metric at most the
