@@ -32,7 +32,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 		Models: f.ModelNames, Sampling: replay.Sampling(strings.ToLower(f.DatasetSamplingStrategy)), Burst: f.BurstPhaseStarts, MaxOSL: f.SynthesisMaxOSL,
 		Marker: prompt.MarkerStyle(strings.ToLower(f.Marker)), Shape: prompt.Shape(strings.ReplaceAll(word(f.MessageShape), "_", "-")), ISL: prompt.ISLMode(strings.ToLower(f.ISL)),
 		Counting: record.CountServer, MetricsURLs: f.ServerMetrics, NoMetrics: f.NoServerMetrics,
-		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
+		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), ResetCache: f.ResetKVCache, Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 	}
 	var errs errorList
 	errs.add(f.refuse())

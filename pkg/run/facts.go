@@ -229,6 +229,9 @@ func (s *session) engineFacts() result.EngineFacts {
 		f.SessionRouting = "X-Dynamo-Session-ID"
 	}
 	s.scraper.fill(&f)
+	if f.ColdStart != nil {
+		f.ColdStart.Reset = s.wasReset
+	}
 	return f
 }
 

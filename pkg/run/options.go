@@ -51,7 +51,9 @@ type Options struct {
 	// Fixed is the fixed-length baseline: after a replay, or alone.
 	Fixed FixedOptions
 
-	Wait     time.Duration // for the server to answer; 0 asks once
+	Wait       time.Duration // for the server to answer; 0 asks once
+	ResetCache bool          // of the server, before a replay
+
 	Dir      string        // of the artifacts
 	Stats    time.Duration // between progress lines; 0 = none
 	Progress io.Writer     // where they go; nil = nowhere

@@ -28,18 +28,19 @@ type Report struct {
 // session is one run on its way.
 type session struct {
 	Options
-	clock   record.Clock
-	runID   string
-	rules   scenario.Rules
-	applied scenario.Outcome
-	corpus  *corpus.Corpus
-	maker   *prompt.Maker
-	client  *openai.Client
-	served  *openai.Model // the model as the engine lists it; nil when it does not
-	probes  calibrate.Result
-	scraper *scraper
-	say     *progress
-	started time.Time
+	clock    record.Clock
+	runID    string
+	rules    scenario.Rules
+	applied  scenario.Outcome
+	corpus   *corpus.Corpus
+	maker    *prompt.Maker
+	client   *openai.Client
+	served   *openai.Model // the model as the engine lists it; nil when it does not
+	probes   calibrate.Result
+	scraper  *scraper
+	say      *progress
+	wasReset bool // the engine's cache, and proven so
+	started  time.Time
 }
 
 // Replay runs the agentic benchmark. Its error says why the run failed or did
@@ -124,6 +125,11 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		return engine, err
 	}
 	s.scraper = newScraper(ctx, s)
+	if s.ResetCache {
+		proof := s.resetCache(ctx, true)
+		s.wasReset = proof.proven
+		s.say.say("prefix cache: %s", proof)
+	}
 	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
 	if s.probes, err = calibrate.Measure(ctx, s.client, s.Models[0], s.maker, marker); err != nil {
 		s.scraper.stop()

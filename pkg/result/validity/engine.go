@@ -42,7 +42,7 @@ func engineStart(e *Evidence) []Finding {
 			Text: "the engine has no counter that shows whether its cache was cold at the start; use a fresh engine"})
 	default:
 		out = append(out, over(CacheNotCold, Untrusted, *c.PromptTokensBefore, c.OwnPromptTokens, "tokens",
-			"the engine had processed prompts before the run, and its cache was not reset; use a fresh engine or reset the cache")...)
+			"the engine had processed prompts before the run, and its cache was not reset; use a fresh engine, or give --reset-kv-cache")...)
 	}
 	return out
 }
