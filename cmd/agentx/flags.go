@@ -9,6 +9,7 @@ type replayFlags struct {
 	UnsafeOverride bool   `help:"Run although rules are broken; the result then does not count." group:"Rules"`
 
 	serverFlags
+	ResetKVCache bool   `name:"reset-kv-cache" help:"Reset the server's prefix cache first, and prove it." group:"Server"`
 	EndpointType string `default:"chat" help:"Only chat." placeholder:"TYPE" group:"Server"`
 
 	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces"`
@@ -73,7 +74,6 @@ type serverFlags struct {
 	XSMGRoutingKey          bool     `name:"x-smg-routing-key" help:"Send X-SMG-Routing-Key (SGLang Model Gateway)." group:"Server"`
 	XDynamoSessionID        bool     `name:"x-dynamo-session-id" help:"Send X-Dynamo-Session-ID and the parent's." group:"Server"`
 	KeepAliveSeconds        *float64 `help:"How long an idle connection is kept; 4 when not given." placeholder:"S" group:"Server"`
-	ResetKVCache            bool     `name:"reset-kv-cache" help:"Reset the server's prefix cache first, and prove it." group:"Server"`
 	WaitForModelTimeout     float64  `help:"Seconds to wait until the server answers; 0 asks once." placeholder:"S" group:"Server"`
 	RetryUnsent             bool     `help:"Send again what provably was not sent; counted." group:"Server"`
 }
