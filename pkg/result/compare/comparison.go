@@ -29,6 +29,8 @@ type Comparison struct {
 	// verdict "refused"; allowed ones were let through with --allow-mismatch.
 	Refused []Mismatch `json:"refused,omitzero"`
 	Allowed []Mismatch `json:"allowed,omitzero"`
+	// Keys under test on which the sides differ.
+	Axis []Mismatch `json:"axis,omitzero"`
 
 	Pairing Pairing `json:"pairing"`
 	// The run-to-run noise that intervals had to clear; absent without a stored floor.
@@ -59,6 +61,7 @@ const (
 	NotEnough   Verdict = "not enough data"
 	Changed     Verdict = "changed (one run a side)" // an interval off 1, but no measure of run-to-run noise
 	Refused     Verdict = "refused"
+	NotJudged   Verdict = "not judged" // a descriptive figure
 )
 
 // Side is one side of the comparison: one run, or repeats of the same.
