@@ -193,7 +193,7 @@ func (l *ledger) Tree(t record.Tree)      { l.trees = append(l.trees, &t) }
 func (l *ledger) Sample(record.Sample)    {}
 func (l *ledger) Phase(replay.Phase)      {}
 
-const powerSeconds = 120
+var powerSeconds, powerLanes = 240, 4
 
 // play is one run on an engine of its own; seed draws its noise.
 func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint64) *compare.Run {
@@ -211,8 +211,8 @@ func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint6
 		}
 		go e.run()
 		out, err = replay.Run(t.Context(), replay.Config{
-			Concurrency: 8, Seed: 5, RunID: "power", Models: []string{"sim"}, LanePlan: replay.LanePlanSeeded,
-			Duration: powerSeconds * time.Second, Grace: 10 * time.Second, TreeIdleCap: 2 * time.Second, FailedThreshold: -1,
+			Concurrency: powerLanes, Seed: 5, RunID: "power", Models: []string{"sim"}, LanePlan: replay.LanePlanSeeded,
+			Duration: time.Duration(powerSeconds) * time.Second, Grace: 10 * time.Second, TreeIdleCap: 2 * time.Second, FailedThreshold: -1,
 		}, b.work, e, &kept, e.clock)
 		if err != nil {
 			t.Error(err)
@@ -225,7 +225,7 @@ func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint6
 // document sums a run up as a result would.
 func document(kept *ledger, out *replay.Outcome, seed uint64) *compare.Run {
 	phase := out.Phases[len(out.Phases)-1]
-	b := summary.New(summary.Options{ProfilingStart: phase.Start, ProfilingEnd: phase.End, DurationS: powerSeconds})
+	b := summary.New(summary.Options{ProfilingStart: phase.Start, ProfilingEnd: phase.End, DurationS: float64(powerSeconds)})
 	for _, r := range kept.records {
 		b.Record(r)
 	}
@@ -281,7 +281,7 @@ func TestPower(t *testing.T) {
 	b := newBench()
 	floor := b.floor(t, 10)
 	for key, f := range floor.Figures {
-		t.Logf("floor: %-26s sd %.4f", key, f.SD)
+		t.Logf("floor: %-26s sd %.4f resampled %.4f", key, f.SD, f.Resampled)
 	}
 	b.alarms(t, floor, aa, full)
 	for i, f := range faults {

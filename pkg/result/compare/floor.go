@@ -40,6 +40,10 @@ type FloorFigure struct {
 	// Standard deviation of one run's figure: of its natural logarithm, or of the
 	// rate itself when absolute.
 	SD float64 `json:"sd" jsonschema:"minimum=0"`
+	// Spread that resampling the root traces gives the difference of two repeats,
+	// root mean square: how much of a later comparison's spread is noise that SD
+	// has in it already.
+	Resampled float64 `json:"resampled" jsonschema:"minimum=0"`
 	// Degrees of freedom that it was measured with: repeats − 1.
 	DF int `json:"df" jsonschema:"minimum=1"`
 	// The figure is a rate that may be 0.
@@ -73,7 +77,7 @@ func NewFloor(runs []*Run, pool string) (*Floor, error) {
 		f.Runs = append(f.Runs, r.ref())
 	}
 	for key, n := range repeats(runs) {
-		f.Figures[key] = FloorFigure{SD: n.sd, DF: int(n.df), Absolute: key == keyErrors}
+		f.Figures[key] = FloorFigure{SD: n.sd, Resampled: n.resampled, DF: int(n.df), Absolute: key == keyErrors}
 	}
 	if len(f.Figures) == 0 {
 		return nil, errors.New("the repeats have no request in common that all of them completed")
@@ -86,12 +90,22 @@ func NewFloor(runs []*Run, pool string) (*Floor, error) {
 // of one run, which for plain figures is the sample variance.
 func repeats(runs []*Run) map[string]noise {
 	sums, counts := map[string]float64{}, map[string]float64{}
+	spreads, resampled := map[string]float64{}, map[string]float64{}
 	for i, a := range runs {
-		for _, b := range runs[:i] {
+		for j, b := range runs[:i] {
 			for _, s := range pair([]*Run{a}, []*Run{b}).statistics() {
-				if d := s.of(slices.Repeat([]int32{1}, s.units)).diff; !math.IsNaN(d) && !math.IsInf(d, 0) {
-					sums[s.key] += d * d
-					counts[s.key]++
+				e := estimate{statistic: s, change: s.of(slices.Repeat([]int32{1}, s.units))}
+				if j == i-1 { // neighbours will do: the spread is about the same for all
+					e = bootstrap(s, floorResamples, 1)
+				}
+				if math.IsNaN(e.diff) || math.IsInf(e.diff, 0) {
+					continue
+				}
+				sums[s.key] += e.diff * e.diff
+				counts[s.key]++
+				if e.se > 0 {
+					spreads[s.key] += e.se * e.se
+					resampled[s.key]++
 				}
 			}
 		}
@@ -100,32 +114,34 @@ func repeats(runs []*Run) map[string]noise {
 	pairs := float64(len(runs)*(len(runs)-1)) / 2
 	for key, n := range counts {
 		if n == pairs { // a figure that not every pair has tells nothing sure
-			out[key] = noise{sd: math.Sqrt(sums[key] / n / 2), df: float64(len(runs) - 1)}
+			out[key] = noise{sd: math.Sqrt(sums[key] / n / 2), df: float64(len(runs) - 1), resampled: math.Sqrt(spreads[key] / max(resampled[key], 1))}
 		}
 	}
 	return out
 }
 
+// floorResamples is enough for a variance that is averaged over repeats.
+const floorResamples = 200
+
 // noiseOf is the noise of every statistic: the floor's, the repeats' own, or
 // both pooled by their degrees of freedom. Without either, df is 0.
 func noiseOf(head, base []*Run, f *Floor) map[string]noise {
 	out := map[string]noise{}
-	add := func(key string, sd, df float64) {
+	add := func(key string, x noise) {
 		n := out[key]
-		if n.df+df > 0 {
-			n.sd = math.Sqrt((n.sd*n.sd*n.df + sd*sd*df) / (n.df + df))
-			n.df += df
+		if df := n.df + x.df; df > 0 {
+			pooled := func(a, b float64) float64 { return math.Sqrt((a*a*n.df + b*b*x.df) / df) }
+			out[key] = noise{sd: pooled(n.sd, x.sd), resampled: pooled(n.resampled, x.resampled), df: df}
 		}
-		out[key] = n
 	}
 	if f != nil {
 		for key, x := range f.Figures {
-			add(key, x.SD, float64(x.DF))
+			add(key, noise{sd: x.SD, resampled: x.Resampled, df: float64(x.DF)})
 		}
 	}
 	for _, runs := range [][]*Run{head, base} {
 		for key, n := range repeats(runs) {
-			add(key, n.sd, n.df)
+			add(key, n)
 		}
 	}
 	scale := math.Sqrt(1/float64(len(head)) + 1/float64(len(base)))

@@ -70,12 +70,12 @@ func spread(sorted []float64) float64 {
 	return math.Sqrt(squares / (n - 1))
 }
 
-// noise is the run-to-run standard deviation of one run's figure: of its
-// logarithm, or of the rate itself.
+// noise is what repeats of the same thing show.
 type noise struct {
-	sd    float64
-	df    float64 // degrees of freedom; 0 is unknown
-	scale float64 // √(1/n1 + 1/n2) of the runs compared
+	sd        float64 // of one run's figure: of its logarithm, or of the rate itself
+	resampled float64 // spread over resamples of the difference of two repeats
+	df        float64 // degrees of freedom of both; 0 is unknown
+	scale     float64 // √(1/n1 + 1/n2) of the runs compared
 }
 
 // interval is the change with its confidence interval, on the scale of diff.
@@ -85,20 +85,23 @@ type interval struct {
 	detectable float64 // found in 8 of 10 comparisons
 }
 
-// interval combines the spread over units with the run-to-run noise; both are
-// variances of the same estimate, and the degrees of freedom are Welch's and
-// Satterthwaite's. Where resamples fall on failures more often than the
-// interval may miss, that end is open.
+// interval combines the run-to-run noise with the spread over units. What the
+// repeats vary by has the noise inside a run in it, and so has the spread over
+// units; it is counted once: only what the spread exceeds that of repeats by,
+// which is how unevenly a change hits the traces, is added. The degrees of
+// freedom are Welch's and Satterthwaite's. Where resamples fall on failures more
+// often than the interval may miss, that end is open.
 func (e *estimate) interval(n noise, alpha float64) interval {
-	within, between := e.se*e.se, n.sd*n.scale*n.sd*n.scale
+	within, between := e.se*e.se, 0.0
 	if e.absolute {
 		within = max(within, e.binomial())
 	}
-	if n.df <= 0 {
-		between = 0
-	}
 	df := max(e.n-1, 1)
-	if all := within + between; all > 0 && between > 0 {
+	if n.df > 0 {
+		between = n.sd * n.scale * n.sd * n.scale
+		within = max(within-n.resampled*n.resampled*n.scale*n.scale/2, 0)
+	}
+	if all := within + between; between > 0 {
 		df = all * all / (within*within/df + between*between/n.df)
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}
