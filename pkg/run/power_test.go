@@ -24,7 +24,7 @@ import (
 )
 
 // The power of a comparison is measured on the engine's model in virtual time,
-// without HTTP: some 600 runs of two minutes each.
+// without HTTP: some 500 runs of 400 s.
 
 // bench is what all runs of the test have in common.
 type bench struct {
@@ -193,7 +193,10 @@ func (l *ledger) Tree(t record.Tree)      { l.trees = append(l.trees, &t) }
 func (l *ledger) Sample(record.Sample)    {}
 func (l *ledger) Phase(replay.Phase)      {}
 
-var powerSeconds, powerLanes = 240, 4
+// Two lanes for 400 s: some 1,000 requests of 27 effective root traces, and little
+// that waits for one another, so that the engine's own noise of 1 % is what
+// repeats differ by.
+const powerSeconds, powerLanes = 400, 2
 
 // play is one run on an engine of its own; seed draws its noise.
 func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint64) *compare.Run {
@@ -212,7 +215,7 @@ func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint6
 		go e.run()
 		out, err = replay.Run(t.Context(), replay.Config{
 			Concurrency: powerLanes, Seed: 5, RunID: "power", Models: []string{"sim"}, LanePlan: replay.LanePlanSeeded,
-			Duration: time.Duration(powerSeconds) * time.Second, Grace: 10 * time.Second, TreeIdleCap: 2 * time.Second, FailedThreshold: -1,
+			Duration: powerSeconds * time.Second, Grace: 10 * time.Second, TreeIdleCap: 2 * time.Second, FailedThreshold: -1,
 		}, b.work, e, &kept, e.clock)
 		if err != nil {
 			t.Error(err)
@@ -225,7 +228,7 @@ func (b *bench) play(t *testing.T, cfg sim.Config, errorRate float64, seed uint6
 // document sums a run up as a result would.
 func document(kept *ledger, out *replay.Outcome, seed uint64) *compare.Run {
 	phase := out.Phases[len(out.Phases)-1]
-	b := summary.New(summary.Options{ProfilingStart: phase.Start, ProfilingEnd: phase.End, DurationS: float64(powerSeconds)})
+	b := summary.New(summary.Options{ProfilingStart: phase.Start, ProfilingEnd: phase.End, DurationS: powerSeconds})
 	for _, r := range kept.records {
 		b.Record(r)
 	}
@@ -249,7 +252,7 @@ func document(kept *ledger, out *replay.Outcome, seed uint64) *compare.Run {
 func powerConfig() sim.Config {
 	cfg := sim.Default()
 	cfg.MaxModelLen = 20_000
-	cfg.Cache.GPUBlocks = 10_000
+	cfg.Cache.GPUBlocks = 3_000
 	return cfg
 }
 
@@ -265,7 +268,7 @@ var faults = []fault{
 	{"decode +10 %", func(c *sim.Config) { c.Faults.DecodeSlowdown = 1.10 }, 0, compare.LayerDecode},
 	{"prefill +10 %", func(c *sim.Config) { c.Faults.PrefillSlowdown = 1.10 }, 0, compare.LayerPrefill},
 	{"half the pool", func(c *sim.Config) { c.Cache.GPUBlocks /= 2 }, 0, compare.LayerCache},
-	{"1 in 20 fails", func(*sim.Config) {}, 0.05, compare.LayerErrors},
+	{"1 in 20 fails", nil, 0.05, compare.LayerErrors},
 	{"decode +3 %", func(c *sim.Config) { c.Faults.DecodeSlowdown = 1.03 }, 0, ""},
 }
 
@@ -279,28 +282,47 @@ func TestPower(t *testing.T) {
 		aa, each, full = 20, 2, false
 	}
 	b := newBench()
-	floor := b.floor(t, 10)
+	floor, err := compare.NewFloor(b.runs(t, "floor", fault{}, 1_000_000, 10), "simulator")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for key, f := range floor.Figures {
 		t.Logf("floor: %-26s sd %.4f resampled %.4f", key, f.SD, f.Resampled)
 	}
-	b.alarms(t, floor, aa, full)
+	bases := b.runs(t, "base", fault{}, 100_000, aa)
+	b.alarms(t, floor, bases, full)
 	for i, f := range faults {
-		b.find(t, floor, f, uint64(10_000*(i+1)), each, full)
+		b.find(t, floor, f, bases[i*each:][:each], uint64(10_000*(i+1)), full)
 	}
 }
 
-// pairs plays n pairs, on as many cores as there are, and compares each.
-func (b *bench) pairs(t *testing.T, floor *compare.Floor, f fault, seed uint64, n int) []*compare.Comparison {
-	out := make([]*compare.Comparison, n)
-	t.Run(f.name, func(t *testing.T) {
+// runs plays n runs, on as many cores as there are.
+func (b *bench) runs(t *testing.T, name string, f fault, seed uint64, n int) []*compare.Run {
+	runs := make([]*compare.Run, n)
+	t.Run(name, func(t *testing.T) {
 		for i := range n {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
 				cfg := powerConfig()
-				base := b.play(t, cfg, 0, seed+uint64(2*i))
-				f.change(&cfg)
-				head := b.play(t, cfg, f.errorRate, seed+uint64(2*i+1))
-				c, err := compare.Compare([]*compare.Run{head}, []*compare.Run{base}, compare.Options{Floor: floor})
+				if f.change != nil {
+					f.change(&cfg)
+				}
+				runs[i] = b.play(t, cfg, f.errorRate, seed+uint64(i))
+			})
+		}
+	})
+	return runs
+}
+
+// pairs plays a head for each base, and compares them.
+func (b *bench) pairs(t *testing.T, floor *compare.Floor, f fault, bases []*compare.Run, seed uint64) []*compare.Comparison {
+	heads := b.runs(t, f.name, f, seed, len(bases))
+	out := make([]*compare.Comparison, len(bases))
+	t.Run("compare "+f.name, func(t *testing.T) {
+		for i := range bases {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				c, err := compare.Compare(heads[i:i+1], bases[i:i+1], compare.Options{Floor: floor})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -314,23 +336,6 @@ func (b *bench) pairs(t *testing.T, floor *compare.Floor, f fault, seed uint64, 
 	return out
 }
 
-func (b *bench) floor(t *testing.T, n int) *compare.Floor {
-	runs := make([]*compare.Run, n)
-	t.Run("floor", func(t *testing.T) {
-		for i := range n {
-			t.Run("", func(t *testing.T) {
-				t.Parallel()
-				runs[i] = b.play(t, powerConfig(), 0, 1_000_000+uint64(i))
-			})
-		}
-	})
-	floor, err := compare.NewFloor(runs, "simulator")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return floor
-}
-
 // moved lists the gated figures with a verdict other than no change.
 func moved(c *compare.Comparison) (keys []string) {
 	for _, f := range c.Gated {
@@ -341,9 +346,9 @@ func moved(c *compare.Comparison) (keys []string) {
 	return keys
 }
 
-func (b *bench) alarms(t *testing.T, floor *compare.Floor, n int, full bool) {
-	alarms, by := 0, map[string]int{}
-	for _, c := range b.pairs(t, floor, fault{"A against A", func(*sim.Config) {}, 0, ""}, 100_000, n) {
+func (b *bench) alarms(t *testing.T, floor *compare.Floor, bases []*compare.Run, full bool) {
+	alarms, n, by := 0, len(bases), map[string]int{}
+	for _, c := range b.pairs(t, floor, fault{name: "A against A"}, bases, 200_000) {
 		if keys := moved(c); len(keys) > 0 {
 			alarms++
 			for _, k := range keys {
@@ -357,11 +362,11 @@ func (b *bench) alarms(t *testing.T, floor *compare.Floor, n int, full bool) {
 	}
 }
 
-func (b *bench) find(t *testing.T, floor *compare.Floor, f fault, seed uint64, n int, full bool) {
-	found, attributed, either := 0, 0, 0
+func (b *bench) find(t *testing.T, floor *compare.Floor, f fault, bases []*compare.Run, seed uint64, full bool) {
+	n, found, attributed, either := len(bases), 0, 0, 0
 	layers, by := map[string]int{}, map[string]int{}
 	var c *compare.Comparison
-	for _, c = range b.pairs(t, floor, f, seed, n) {
+	for _, c = range b.pairs(t, floor, f, bases, seed) {
 		for _, k := range moved(c) {
 			by[k]++
 		}
