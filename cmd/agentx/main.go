@@ -26,6 +26,7 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitInvalid = 3
+	exitWorse   = 4
 )
 
 // console is where a verb writes: results to out, everything else to err.
@@ -40,6 +41,7 @@ type grammar struct {
 	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
+	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
 	Version kong.VersionFlag `help:"Print the version."`
@@ -118,6 +120,7 @@ func (e *invalidError) Error() string {
 func exitCode(err error) int {
 	var usage *run.UsageError
 	var invalid *invalidError
+	var worse *regressionError
 	switch {
 	case err == nil:
 		return exitDone
@@ -125,6 +128,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &invalid):
 		return exitInvalid
+	case errors.As(err, &worse):
+		return exitWorse
 	}
 	return exitFailed
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // metric is one figure of the gated family (decisions.md 25).
@@ -135,3 +136,15 @@ func verdict(better Direction, rose bool, n noise) Verdict {
 	}
 	return Improvement
 }
+
+// Gated lists the keys of the gated family, in its order.
+func Gated() []string {
+	var keys []string
+	for i := range gated {
+		keys = append(keys, gated[i].key)
+	}
+	return keys
+}
+
+// Gates reports whether a key is one of the gated family.
+func Gates(key string) bool { return slices.Contains(Gated(), key) }
