@@ -76,12 +76,16 @@ func rates(runs []*Run, units int, unit func(*request, *Run) int) (out []float64
 		if !known || d.Value <= 0 {
 			return nil, false
 		}
-		per := d.Value * float64(len(runs)) * gpus(r.Doc)
+		tokens := make([]float64, units) // whole numbers: their sums don't depend on the order
 		for i := range r.requests {
 			q := &r.requests[i]
 			if u := unit(q, r); q.outcome == done && q.output > 0 && u >= 0 && u < units {
-				out[u] += q.output / per
+				tokens[u] += q.output
 			}
+		}
+		per := d.Value * float64(len(runs)) * gpus(r.Doc)
+		for u, n := range tokens {
+			out[u] += n / per
 		}
 	}
 	return out, true
