@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,11 +50,16 @@ const (
 	alpha        = 0.05 // of the whole gated family
 )
 
-// Compare judges what changed from base to head. It needs a run on each side;
-// it never fails otherwise: what cannot be compared is in the verdict.
+// Compare judges what changed from base to head. It needs an agentic run on each
+// side and fails on nothing else: what cannot be compared is in the verdict.
 func Compare(head, base []*Run, o Options) (*Comparison, error) {
 	if len(head) == 0 || len(base) == 0 {
 		return nil, errors.New("compare: a side has no run")
+	}
+	for _, r := range slices.Concat(head, base) {
+		if r.Doc.Mode == result.ModeFixed {
+			return nil, fmt.Errorf("compare: the run %s is of the fixed-length baseline; it can only stand beside an agentic one", r.Doc.RunID)
+		}
 	}
 	c := &Comparison{
 		Kind: Kind, SchemaVersion: SchemaVersion, CreatedAt: o.CreatedAt,
@@ -211,6 +217,11 @@ func (c *Comparison) remark(head, base []*Run) {
 			if !r.Trusted {
 				c.Notes = append(c.Notes, fmt.Sprintf("The run %s (%s) is not trusted: %s.", r.RunID, s.Label, strings.Join(r.Findings, ", ")))
 			}
+		}
+	}
+	for _, r := range slices.Concat(head, base) {
+		if r.Doc.Outcome.Cancelled {
+			c.Notes = append(c.Notes, fmt.Sprintf("The run %s ended before its time.", r.Doc.RunID))
 		}
 	}
 	if c.Pairing.Coverage < 0.5 && c.Pairing.Pairs > 0 {
