@@ -115,7 +115,7 @@ func TestScaling(t *testing.T) {
 // Over A/A pairs of clustered data with run-to-run noise, alarms stay at the
 // level asked for: the bound is the 99.9 % point of a binomial of 5 %.
 func TestAlarmsStayNominal(t *testing.T) {
-	n, limit := 200, 21
+	n, limit := 100, 13
 	if testing.Short() {
 		n, limit = 40, 8
 	}
