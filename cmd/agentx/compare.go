@@ -67,11 +67,11 @@ func (c *compareCmd) Run(to *console) error {
 	if err != nil {
 		return err
 	}
+	show(to.out, comparison)
 	name, err := c.write(comparison, heads[0])
 	if err != nil {
 		return err
 	}
-	show(to.out, comparison)
 	fmt.Fprintf(to.out, "\ncomparison: %s\n", name)
 	switch {
 	case comparison.Failed() != "":
@@ -144,7 +144,8 @@ func loadRuns(dirs []string) (out []*compare.Run, err error) {
 }
 
 // write puts the comparison into a file. Inside a finished run's folder the
-// manifest is renewed, because it lists every file.
+// manifest is renewed, because it lists every file; one that does not fit the
+// folder is left alone, so that nothing altered gets its blessing.
 func (c *compareCmd) write(comparison *compare.Comparison, headDir string) (string, error) {
 	text, err := comparison.Encode()
 	if err != nil {
@@ -154,11 +155,15 @@ func (c *compareCmd) write(comparison *compare.Comparison, headDir string) (stri
 		return c.Output, writeFile(c.Output, text)
 	}
 	name := filepath.Join(headDir, result.FileComparison)
-	if err := result.WriteFile(headDir, result.FileComparison, text); err != nil {
-		return "", err
+	_, err = os.Lstat(filepath.Join(headDir, result.FileManifest))
+	finished := !errors.Is(err, fs.ErrNotExist)
+	if finished {
+		if err := result.Verify(headDir); err != nil {
+			return "", fmt.Errorf("%s is not as its run left it, so nothing is added to it (-o FILE writes elsewhere): %w", headDir, err)
+		}
 	}
-	if _, err := os.Lstat(filepath.Join(headDir, result.FileManifest)); errors.Is(err, fs.ErrNotExist) {
-		return name, nil
+	if err := result.WriteFile(headDir, result.FileComparison, text); err != nil || !finished {
+		return name, err
 	}
 	return name, result.WriteManifest(headDir, comparison.Head.Runs[0].RunID)
 }

@@ -71,6 +71,10 @@ func TestCompareVerb(t *testing.T) {
 	finished(t, "slow", 20, 1.3, 42, false)
 	finished(t, "other", 21, 1, 43, false)
 	finished(t, "dead", 22, 1, 42, true)
+	finished(t, "altered", 23, 1, 42, false)
+	if err := os.WriteFile(filepath.Join("altered", result.FileAIPerfCSV), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	aa := append([]string{"compare", "--aa", "--pool", "h200", "-o", "floor.json"}, repeats...)
 	for _, c := range []struct {
 		args     []string
@@ -93,6 +97,8 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{"compare", "a1", "missing"}, exitFailed, "", "missing"},
 		{[]string{"compare", "--aa", "a0", "a1"}, exitFailed, "", "at least 3"},
 		{[]string{"validate", "slow"}, exitDone, "fits its schema", ""},
+		{[]string{"compare", "altered", "a1"}, exitFailed, "no change seen: ", "altered is not as its run left it"},
+		{[]string{"compare", "altered", "a1", "-o", "c.json"}, exitDone, "comparison: c.json", ""},
 	} {
 		var out, err bytes.Buffer
 		code := Main(c.args, nil, &out, &err)

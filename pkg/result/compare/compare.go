@@ -115,7 +115,7 @@ func (c *Comparison) judge(head, base []*Run, o *Options) {
 	c.HeadAgainstFixed, c.BaseAgainstFixed = fixedOf(head, o.HeadFixed), fixedOf(base, o.BaseFixed)
 	c.Layers = c.attribute(p, estimates, noises, o)
 	c.Verdict = c.worst()
-	c.Summary = c.summarize(head, base)
+	c.Summary = c.summarize()
 }
 
 func fixedOf(runs []*Run, fixed []*result.Document) []AgainstFixed {
@@ -158,7 +158,7 @@ func (c *Comparison) Failed() string {
 	return ""
 }
 
-func (c *Comparison) summarize(head, base []*Run) string {
+func (c *Comparison) summarize() string {
 	if side := c.Failed(); side != "" {
 		n := c.Head.Errors
 		if side == "base" {
