@@ -1,9 +1,9 @@
 // Package schemas holds the JSON Schemas (2020-12) of the files that a run
 // leaves. They are generated from the Go types in pkg/result by
 //
-//	go test ./pkg/result -run TestSchemas -update
+//	go test ./pkg/result ./pkg/result/compare -run TestSchemas -update
 //
-// and the same test fails when one is out of date.
+// and the same tests fail when one is out of date.
 package schemas
 
 import (

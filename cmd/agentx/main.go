@@ -26,6 +26,7 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitInvalid = 3
+	exitWorse   = 4
 )
 
 // console is where a verb writes: results to out, everything else to err.
@@ -41,6 +42,7 @@ type grammar struct {
 	Fixed    fixedCmd    `cmd:"" help:"The fixed-length baseline: random prompts of one shape at a fixed concurrency. Without --url on the embedded engine."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
+	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
 	Version kong.VersionFlag `help:"Print the version."`
@@ -119,6 +121,7 @@ func (e *invalidError) Error() string {
 func exitCode(err error) int {
 	var usage *run.UsageError
 	var invalid *invalidError
+	var worse *regressionError
 	switch {
 	case err == nil:
 		return exitDone
@@ -126,6 +129,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &invalid):
 		return exitInvalid
+	case errors.As(err, &worse):
+		return exitWorse
 	}
 	return exitFailed
 }

@@ -20,6 +20,7 @@ const (
 	FileAIPerfRecords = "profile_export.jsonl"
 	FileAIPerf        = "profile_export_aiperf.json"
 	FileAIPerfCSV     = "profile_export_aiperf.csv"
+	FileComparison    = "comparison.json"
 	FileManifest      = "manifest.json"
 )
 
@@ -85,7 +86,7 @@ func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err e
 
 // removeTemps removes what a crash during writeAtomic left of our own files.
 func removeTemps(root *os.Root) {
-	for _, name := range []string{FileFacts, FileResult, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords, FileManifest} {
+	for _, name := range []string{FileFacts, FileResult, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords, FileComparison, FileManifest} {
 		left, err := fs.Glob(root.FS(), "."+name+".*.tmp")
 		if err != nil {
 			continue
@@ -94,6 +95,16 @@ func removeTemps(root *os.Root) {
 			_ = root.Remove(l) // what stays ends up in the manifest, harmlessly
 		}
 	}
+}
+
+// WriteFile writes a file of a folder whole or not at all.
+func WriteFile(dir, name string, text []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeBytes(root, name, text)
 }
 
 func writeBytes(root *os.Root, name string, text []byte) error {

@@ -22,6 +22,12 @@ func Validate(doc []byte) error { return validate("result.schema.json", doc) }
 // ValidateFacts holds the text of a run.json against schemas/run.schema.json.
 func ValidateFacts(doc []byte) error { return validate("run.schema.json", doc) }
 
+// ValidateComparison holds the text of a comparison.json against schemas/comparison.schema.json.
+func ValidateComparison(doc []byte) error { return validate("comparison.schema.json", doc) }
+
+// ValidateFloor holds the text of a noise floor against schemas/floor.schema.json.
+func ValidateFloor(doc []byte) error { return validate("floor.schema.json", doc) }
+
 func validateManifest(doc []byte) error { return validate("manifest.schema.json", doc) }
 
 // SchemaError lists the places where a document breaks its schema.

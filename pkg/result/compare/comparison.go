@@ -29,6 +29,8 @@ type Comparison struct {
 	// verdict "refused"; allowed ones were let through with --allow-mismatch.
 	Refused []Mismatch `json:"refused,omitzero"`
 	Allowed []Mismatch `json:"allowed,omitzero"`
+	// Keys under test on which the sides differ.
+	Axis []Mismatch `json:"axis,omitzero"`
 
 	Pairing Pairing `json:"pairing"`
 	// The run-to-run noise that intervals had to clear; absent without a stored floor.
@@ -59,6 +61,7 @@ const (
 	NotEnough   Verdict = "not enough data"
 	Changed     Verdict = "changed (one run a side)" // an interval off 1, but no measure of run-to-run noise
 	Refused     Verdict = "refused"
+	NotJudged   Verdict = "not judged" // a descriptive figure
 )
 
 // Side is one side of the comparison: one run, or repeats of the same.
@@ -136,16 +139,18 @@ type Finding struct {
 	Base *float64 `json:"base,omitzero"`
 	Head *float64 `json:"head,omitzero"`
 	// Head over base, with its interval, corrected for the family when gated. For
-	// rates that may be 0 (Absolute) it is head minus base.
+	// rates that may be 0 (Absolute) it is head minus base. An end of the interval
+	// that is absent while the other is there is open: failures reach the percentile.
 	Ratio    *float64 `json:"ratio,omitzero"`
 	Low      *float64 `json:"low,omitzero"`
 	High     *float64 `json:"high,omitzero"`
 	Absolute bool     `json:"absolute,omitzero"`
 	// Confidence of the interval, e.g. 0.9917.
 	Confidence float64 `json:"confidence,omitzero"`
-	// Smallest relative change that this comparison could have told from none.
+	// Smallest relative change (absolute with Absolute) that a comparison of this
+	// size tells from none in 8 of 10 cases.
 	SmallestDetectable *float64 `json:"smallest_detectable,omitzero"`
-	// Relative change from which the figure counts as worse.
+	// Relative change (absolute with Absolute) from which the figure counts.
 	Threshold float64 `json:"threshold,omitzero"`
 
 	Verdict Verdict `json:"verdict"`

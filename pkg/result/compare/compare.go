@@ -1,0 +1,240 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/agentx-action/pkg/result"
+)
+
+// Options say how to compare. The zero value compares under the default axis
+// and thresholds.
+type Options struct {
+	CreatedAt time.Time // of the document
+
+	// Axis are the keys of the identity that the sides may differ on, because
+	// they are what is tried; nil = DefaultAxis.
+	Axis []string
+	// AllowMismatch lets further keys through; every output says so.
+	AllowMismatch []string
+
+	// Floor is the run-to-run noise of the runner pool; nil = none stored.
+	Floor *Floor
+	// Thresholds are relative changes from which a gated figure counts, by its
+	// key; absolute ones for error_rate. What is missing takes the default.
+	Thresholds map[string]float64
+
+	Seed      uint64 // of the bootstrap; 0 = 1
+	Resamples int    // 0 = 1,000; less than that is raised to it
+
+	HeadLabel, BaseLabel string // "head" and "base" when empty
+
+	// Fixed-length runs of each side, for kernel against serving.
+	HeadFixed, BaseFixed []*result.Document
+}
+
+func (o *Options) axis() []string {
+	if o.Axis == nil {
+		return DefaultAxis
+	}
+	return o.Axis
+}
+
+const (
+	minResamples = 1000
+	minEffective = 10   // root traces (decisions.md 24)
+	alpha        = 0.05 // of the whole gated family
+)
+
+// Compare judges what changed from base to head. It needs an agentic run on each
+// side and fails on nothing else: what cannot be compared is in the verdict.
+func Compare(head, base []*Run, o Options) (*Comparison, error) {
+	if len(head) == 0 || len(base) == 0 {
+		return nil, errors.New("compare: a side has no run")
+	}
+	for _, r := range slices.Concat(head, base) {
+		if r.Doc.Mode == result.ModeFixed {
+			return nil, fmt.Errorf("compare: the run %s is of the fixed-length baseline; it can only stand beside an agentic one", r.Doc.RunID)
+		}
+	}
+	c := &Comparison{
+		Kind: Kind, SchemaVersion: SchemaVersion, CreatedAt: o.CreatedAt,
+		Head: sideOf(head, or(o.HeadLabel, "head")), Base: sideOf(base, or(o.BaseLabel, "base")),
+		Gated: []Finding{}, Described: []Finding{}, Layers: []Layer{},
+	}
+	if o.Floor != nil {
+		digest, err := o.Floor.Digest()
+		if err != nil {
+			return nil, err
+		}
+		c.Floor = &FloorRef{o.Floor.Pool, len(o.Floor.Runs), digest}
+	}
+	c.mismatches(head, base, &o)
+	if len(c.Refused) > 0 {
+		c.Verdict, c.Summary = Refused, refusal(c.Refused)
+		return c, nil
+	}
+	c.judge(head, base, &o)
+	c.remark(head, base)
+	return c, nil
+}
+
+func or(s, empty string) string {
+	if s == "" {
+		return empty
+	}
+	return s
+}
+
+func refusal(keys []Mismatch) string {
+	var names []string
+	for _, m := range keys {
+		names = append(names, m.Key)
+	}
+	return fmt.Sprintf("Not compared: the sides differ in %s. Only the axis under test may differ; --axis KEY makes a key part of it, --allow-mismatch KEY compares all the same and says so.", strings.Join(names, ", "))
+}
+
+// judge computes everything that the runs have.
+func (c *Comparison) judge(head, base []*Run, o *Options) {
+	p := pair(head, base)
+	c.Pairing = p.Pairing
+	noises := noiseOf(head, base, o.Floor)
+	estimates := map[string]*estimate{}
+	for _, s := range p.statistics() {
+		e := bootstrap(s, max(o.Resamples, minResamples), max(o.Seed, 1))
+		estimates[s.key] = &e
+	}
+	for _, m := range gated {
+		c.Gated = append(c.Gated, m.finding(p, estimates[m.key], noises[m.key], o))
+	}
+	c.Described = described(head, base)
+	c.HeadAgainstFixed, c.BaseAgainstFixed = fixedOf(head, o.HeadFixed), fixedOf(base, o.BaseFixed)
+	c.Layers = c.attribute(p, estimates, noises, o)
+	c.Verdict = c.worst()
+	c.Summary = c.summarize()
+}
+
+func fixedOf(runs []*Run, fixed []*result.Document) []AgainstFixed {
+	if len(fixed) == 0 {
+		return nil
+	}
+	return AgainstFixedRuns(runs[0].Doc, fixed)
+}
+
+// worst is the gravest verdict of the gated figures. One that could not be
+// judged only decides when nothing else was found.
+func (c *Comparison) worst() Verdict {
+	for _, v := range []Verdict{Regression, Changed, Improvement} {
+		for i := range c.Gated {
+			if c.Gated[i].Verdict == v {
+				return v
+			}
+		}
+	}
+	judged := 0
+	for i := range c.Gated {
+		if c.Gated[i].Verdict == NoChange {
+			judged++
+		}
+	}
+	if judged == 0 || c.Pairing.EffectiveN < minEffective {
+		return NotEnough
+	}
+	return NoChange
+}
+
+// Failed says which side had every request failed: "head", "base" or nothing.
+func (c *Comparison) Failed() string {
+	switch {
+	case c.Head.OK == 0 && c.Head.Errors > 0:
+		return "head"
+	case c.Base.OK == 0 && c.Base.Errors > 0:
+		return "base"
+	}
+	return ""
+}
+
+func (c *Comparison) summarize() string {
+	if side := c.Failed(); side != "" {
+		n := c.Head.Errors
+		if side == "base" {
+			n = c.Base.Errors
+		}
+		return fmt.Sprintf("Every one of the %s's %d requests failed: there is nothing to compare.", side, n)
+	}
+	if c.Verdict == NotEnough {
+		return fmt.Sprintf("Not enough data: %d requests in common over %.1f effective root traces; %d are needed.", c.Pairing.Pairs, c.Pairing.EffectiveN, minEffective)
+	}
+	var parts []string
+	for i := range c.Gated {
+		switch f := &c.Gated[i]; f.Verdict {
+		case Regression, Improvement, Changed:
+			parts = append(parts, f.sentence())
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("No change seen in any of %d gated figures over %d paired requests.", len(c.Gated), c.Pairing.Pairs)
+	}
+	s := strings.Join(parts, "; ") + "."
+	if len(c.Layers) > 0 && c.Layers[0].Moved {
+		s += " Likeliest layer: " + c.Layers[0].Name + "."
+	}
+	if c.Verdict == Changed {
+		s += " One run a side: run-to-run noise is unknown, so this is no regression yet."
+	}
+	return s
+}
+
+// sentence says what happened to one figure.
+func (f *Finding) sentence() string {
+	switch {
+	case f.Absolute && f.Ratio != nil:
+		return fmt.Sprintf("%s %+.2f points (%s)", f.Label, 100**f.Ratio, f.Verdict)
+	case f.Ratio != nil:
+		return fmt.Sprintf("%s %+.1f %% (%s)", f.Label, 100*(*f.Ratio-1), f.Verdict)
+	}
+	return fmt.Sprintf("%s: %s (%s)", f.Label, f.Note, f.Verdict)
+}
+
+// remark notes what a reader must know beside the figures.
+func (c *Comparison) remark(head, base []*Run) {
+	for _, a := range head {
+		for _, b := range base {
+			if a.Doc.RunID == b.Doc.RunID {
+				c.Notes = append(c.Notes, fmt.Sprintf("Both sides hold the run %s.", a.Doc.RunID))
+			}
+		}
+	}
+	for _, m := range c.Allowed {
+		c.Notes = append(c.Notes, fmt.Sprintf("Compared in spite of a different %s (base %q, head %q), as allowed.", m.Key, m.Base, m.Head))
+	}
+	for _, s := range []Side{c.Head, c.Base} {
+		for _, r := range s.Runs {
+			if !r.Trusted {
+				c.Notes = append(c.Notes, fmt.Sprintf("The run %s (%s) is not trusted: %s.", r.RunID, s.Label, strings.Join(r.Findings, ", ")))
+			}
+		}
+	}
+	for _, r := range slices.Concat(head, base) {
+		if r.Doc.Outcome.Cancelled {
+			c.Notes = append(c.Notes, fmt.Sprintf("The run %s ended before its time.", r.Doc.RunID))
+		}
+	}
+	if c.Pairing.Coverage < 0.5 && c.Pairing.Pairs > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("Only %.0f %% of what either side measured was completed by both.", 100*c.Pairing.Coverage))
+	}
+	if plan, _ := base[0].Doc.Identity.Get("lane_plan"); plan == "shared" {
+		c.Notes = append(c.Notes, "The lanes shared one list of traces, so that speed decided what was played; --lane-plan seeded pairs more.")
+	}
+}
+
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"math"
+	"testing"
+
+	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/summary"
+)
+
+// point is a fixed-length run with round figures.
+func point(concurrency int, load, throughput, itlMs float64) *result.Document {
+	isl, osl := 8192, 1024
+	return &result.Document{
+		Mode: result.ModeFixed, Settings: result.Settings{Concurrency: concurrency, FixedISL: &isl, FixedOSL: &osl},
+		Load: summary.Load{RequestsInFlight: &summary.Weighted{Avg: load}},
+		Metrics: result.Metrics{
+			Run:     map[string]summary.Value{"output_token_throughput": {Value: throughput}, "benchmark_duration": {Value: 10}, "total_usage_prompt_tokens": {Value: 1000}},
+			Request: map[string]summary.Stats{"inter_token_latency": {P50: itlMs, P90: 2 * itlMs}},
+		},
+	}
+}
+
+func findRow(t *testing.T, a *AgainstFixed, key string) *Row {
+	t.Helper()
+	for i := range a.Rows {
+		if a.Rows[i].Metric == key {
+			return &a.Rows[i]
+		}
+	}
+	t.Fatalf("no row %s", key)
+	return nil
+}
+
+func TestAgainstFixed(t *testing.T) {
+	agentic := point(0, 6, 300, 10)
+	agentic.Mode = result.ModeAgentic
+	curve := []*result.Document{point(8, 8, 500, 12), point(4, 4, 300, 8), point(16, 16, 800, 20)}
+	out := AgainstFixedRuns(agentic, curve)
+	if len(out) != 1 || out[0].Shape != "8192/1024" || !out[0].Matched || out[0].FixedPoints[0] != 4 || out[0].FixedPoints[1] != 8 {
+		t.Fatalf("%+v", out)
+	}
+	// Halfway between 4 and 8: 400 tokens/s at 10 ms.
+	r := findRow(t, &out[0], "output_throughput")
+	if *r.Agentic != 300 || *r.Fixed != 400 || *r.Ratio != 0.75 {
+		t.Errorf("%v %v %v", *r.Agentic, *r.Fixed, *r.Ratio)
+	}
+	if r := findRow(t, &out[0], "itl_p90"); *r.Fixed != 20 || *r.Ratio != 1 {
+		t.Errorf("%+v", r)
+	}
+	if *out[0].FixedLoad != 6 || *out[0].AgenticLoad != 6 {
+		t.Errorf("loads %v %v", *out[0].FixedLoad, *out[0].AgenticLoad)
+	}
+	// 100 tokens/s/user lie between 125 (at 4) and 83.3 (at 8): 0.6 of the way, 420 tokens/s.
+	if r := findRow(t, &out[0], "output_throughput_at_interactivity"); math.Abs(*r.Fixed-420) > 1e-9 {
+		t.Errorf("%v", *r.Fixed)
+	}
+	if r := findRow(t, &out[0], "uncached_input_throughput"); r.Fixed != nil {
+		t.Error("without a count of cached tokens the uncached ones are not known")
+	}
+	off := false
+	for _, d := range curve {
+		d.Engine.PrefixCaching = &off
+	}
+	out = AgainstFixedRuns(agentic, curve)
+	if r := findRow(t, &out[0], "uncached_input_throughput"); r.Fixed == nil || *r.Fixed != 100 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAgainstFixedUnmatched(t *testing.T) {
+	agentic := point(0, 6, 300, 10)
+	agentic.Mode = result.ModeAgentic
+	for _, c := range []struct {
+		load    float64
+		matched bool
+	}{{6.3, true}, {20, false}} {
+		out := AgainstFixedRuns(agentic, []*result.Document{point(4, c.load, 500, 8)})
+		if len(out) != 1 || out[0].Matched != c.matched || (out[0].Note == "") != c.matched || *out[0].FixedLoad != c.load || len(out[0].FixedPoints) != 1 {
+			t.Errorf("%g: %+v", c.load, out)
+		}
+	}
+	if out := AgainstFixedRuns(agentic, []*result.Document{agentic}); len(out) != 0 {
+		t.Errorf("an agentic run is no baseline: %+v", out)
+	}
+}
+
+// A slower kernel shows in both; a slower serving system in the agentic run alone.
+func TestKernelOrServing(t *testing.T) {
+	head, base := one(synthetic{run: 1, scale: 1.3}.make()), one(synthetic{run: 1}.make())
+	for want, at := range map[string]float64{LayerKernel: 380, LayerServing: 500} {
+		c := compared(t, head, base, Options{HeadFixed: []*result.Document{point(8, 8, at, 10)}, BaseFixed: []*result.Document{point(8, 8, 500, 10)}})
+		l := c.Layers[len(c.Layers)-1]
+		if l.Name != want || !l.Moved {
+			t.Errorf("%s: %+v", want, l)
+		}
+		if len(c.HeadAgainstFixed) != 1 || len(c.BaseAgainstFixed) != 1 {
+			t.Errorf("%+v %+v", c.HeadAgainstFixed, c.BaseAgainstFixed)
+		}
+	}
+}

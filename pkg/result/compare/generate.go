@@ -1,0 +1,3 @@
+package compare
+
+//go:generate go test . -run TestSchemas -update
