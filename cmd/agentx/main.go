@@ -40,6 +40,7 @@ type grammar struct {
 	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
+	Report   reportCmd   `cmd:"" help:"Write a run's HTML page and charts again, from its artifacts."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
 	Version kong.VersionFlag `help:"Print the version."`

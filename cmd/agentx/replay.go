@@ -37,6 +37,7 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 		err = errors.Join(err, showErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
+	c.report(report.Dir, report.Document)
 	if v := &report.Document.Validity; err == nil && r.FailOn == "invalid" && !v.Valid() {
 		return &invalidError{v.SubmissionInvalidReasons}
 	}

@@ -312,7 +312,7 @@ func sign(v float64, decimals int) string {
 // direction says whether a change is for the worse.
 func direction(v float64, decimals int, better compare.Direction) string {
 	switch {
-	case fixed(v, decimals) == "0" || better == "":
+	case fixed(v, decimals) == "0" || better != compare.LowerIsBetter && better != compare.HigherIsBetter:
 		return ""
 	case (v > 0) == (better == compare.LowerIsBetter):
 		return " worse"
