@@ -55,7 +55,7 @@ func (c *Chart) SVG(w io.Writer) (err error) {
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, fallbackFonts.Replace(b.String()))
+	_, err = io.WriteString(w, fitted(fallbackFonts.Replace(b.String())))
 	return err
 }
 

@@ -18,7 +18,7 @@ type entry struct {
 // drawTitle writes the title at the top and gives its height.
 func drawTitle(c draw.Canvas, title string) vg.Length {
 	sty := style(13)
-	sty.Font.Weight = 3 // bold
+	sty.Font.Weight = bold
 	sty.YAlign = draw.YTop
 	c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Max.Y}, title)
 	return 22

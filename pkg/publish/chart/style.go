@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	stdfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -33,6 +34,8 @@ func faint(c color.NRGBA, alpha uint8) color.NRGBA { c.A = alpha; return c }
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 func escape(s string) string { return html.EscapeString(s) }
+
+const bold = stdfont.WeightBold
 
 var dashed = []vg.Length{6, 3}
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/org/agentx-action/pkg/result/record"
@@ -15,15 +16,13 @@ const slowest = 10
 // Slow is one of the slowest requests, with the parts of its time. A part that was
 // not measured is nil.
 type Slow struct {
-	Num           int
-	Trace, Stream string
-	Turn          int
-	Child         bool
-	ISL, Cached   *int64 // tokens
-	OSL           *int64
-	Total         time.Duration // from sending to the last token
-	Parts         []Part
-	Why           string
+	Trace            string
+	Stream           string // root, or the child's name without the trace's
+	Turn             int
+	ISL, Cached, OSL *int64        // tokens
+	Total            time.Duration // from sending to the last token
+	Parts            []Part
+	Why              string
 }
 
 // Part is a stretch of a request's time.
@@ -73,7 +72,7 @@ func (k *ranking) explain(r *record.Record, total time.Duration) Slow {
 	h := &r.Seen.HTTP
 	lag, lagged := r.Lag()
 	s := Slow{
-		Num: r.Asked.Num, Trace: r.Asked.TraceID, Stream: r.Asked.StreamID, Turn: r.Asked.Turn, Child: r.Asked.Depth > 0, Total: total,
+		Trace: r.Asked.TraceID, Stream: stream(&r.Asked), Turn: r.Asked.Turn, Total: total,
 		Parts: []Part{
 			{Name: "due → sent", Class: "lag", Time: known(lag, lagged), Before: true},
 			{Name: "connection", Class: "conn", Time: sum(h.BlockedNs, h.DNSNs, h.ConnectNs)},
@@ -94,6 +93,13 @@ func (k *ranking) explain(r *record.Record, total time.Duration) Slow {
 	}
 	s.Why = k.why(&s)
 	return s
+}
+
+func stream(a *record.Asked) string {
+	if a.Depth == 0 {
+		return "root"
+	}
+	return strings.TrimPrefix(a.StreamID, a.TraceID+"::")
 }
 
 func known(d time.Duration, ok bool) *time.Duration {
