@@ -51,8 +51,8 @@ func TurnDepth(head, base []summary.TurnBucket) (*Chart, error) {
 	}{
 		{"p90", head, func(s *summary.Stats) float64 { return s.P90 }, line(orange, 1.5), draw.GlyphStyle{Color: orange, Radius: 3.2, Shape: draw.PyramidGlyph{}}},
 		{"p50", head, func(s *summary.Stats) float64 { return s.P50 }, line(blue, 1.5), draw.GlyphStyle{Color: blue, Radius: 3, Shape: draw.CircleGlyph{}}},
-		{"base p90", base, func(s *summary.Stats) float64 { return s.P90 }, line(faint(orange, 0xb0), 1.2, dashed...), draw.GlyphStyle{Color: orange, Radius: 3, Shape: draw.TriangleGlyph{}}},
-		{"base p50", base, func(s *summary.Stats) float64 { return s.P50 }, line(faint(blue, 0xb0), 1.2, dashed...), draw.GlyphStyle{Color: blue, Radius: 3, Shape: draw.RingGlyph{}}},
+		{"base p90", base, func(s *summary.Stats) float64 { return s.P90 }, line(orange, 1, dashed...), draw.GlyphStyle{Color: orange, Radius: 3, Shape: draw.TriangleGlyph{}}},
+		{"base p50", base, func(s *summary.Stats) float64 { return s.P50 }, line(blue, 1, dashed...), draw.GlyphStyle{Color: blue, Radius: 3, Shape: draw.RingGlyph{}}},
 	} {
 		var points plotter.XYs
 		for _, b := range s.buckets {

@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 
@@ -95,9 +94,9 @@ func Frontier(list []Series) (*Chart, error) {
 		if err := addPoints(p, frontier, l, mark); err != nil {
 			return nil, err
 		}
-		pale := mark
-		pale.Color = faint(mark.Color.(color.NRGBA), 0x80)
-		if err := addPoints(p, beaten, draw.LineStyle{}, pale); err != nil {
+		small := mark
+		small.Radius /= 2
+		if err := addPoints(p, beaten, draw.LineStyle{}, small); err != nil {
 			return nil, err
 		}
 		notes.lines = append(notes.lines, frontier)
@@ -111,7 +110,7 @@ func Frontier(list []Series) (*Chart, error) {
 	p.Add(notes)
 	return &Chart{
 		Name: name, Title: title, plot: p, legend: legend, height: height,
-		Note: "Up and to the right is better. Lines are Pareto frontiers; pale points are beaten in both by another of their series.",
+		Note: "Up and to the right is better. Lines are Pareto frontiers; small points are beaten in both by another of their series.",
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package chart
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"gonum.org/v1/plot/plotter"
@@ -114,15 +115,20 @@ func peaks(spans []span, from, to record.Stamp) []int {
 	// An end before a start at the same time: those two were never alive together.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
 	out := make([]int, bins)
-	bin := func(at record.Stamp) int { return min(int(float64(at-from)/float64(to-from)*bins), bins-1) }
-	now, last := 0, 0
+	bin := func(at record.Stamp) int {
+		high, low := bits.Mul64(uint64(at-from), bins)
+		n, _ := bits.Div64(high, low, uint64(to-from))
+		return int(n)
+	}
+	now, since := 0, from
 	for _, c := range changes {
-		b := bin(c.at)
-		for ; last < b; last++ { // the state so far lasts over the bins in between
-			out[last+1] = max(out[last+1], now)
+		if c.at > since { // the state lasted from then until just before
+			for b := bin(since); b <= bin(c.at-1); b++ {
+				out[b] = max(out[b], now)
+			}
+			since = c.at
 		}
 		now += c.by
-		out[b] = max(out[b], now)
 	}
 	return out
 }

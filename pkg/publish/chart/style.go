@@ -79,7 +79,7 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-// ticks are at round numbers, five to ten of them, written short.
+// ticks are at round numbers, four to eleven of them, written short.
 type ticks struct {
 	suffix string
 	whole  bool // for what is counted

@@ -3,8 +3,6 @@ package page
 import (
 	"bytes"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,21 +13,28 @@ import (
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
-// report makes a page and parses it.
+// report makes a page and parses it. It draws no PNG, which takes long under the
+// race detector.
 func report(t testing.TB, dir string, o Options) (*html.Node, string) {
 	t.Helper()
-	if _, err := Report(dir, o); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, File))
+	doc, err := result.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := html.Parse(bytes.NewReader(text))
+	in, err := gather(dir, doc, o, &Written{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, string(text)
+	var b bytes.Buffer
+	if err := in.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	root, err := html.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, text
 }
 
 // walk visits all elements.
