@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html"
 	"image/color"
 	"io"
 	"strings"
@@ -75,8 +76,8 @@ func (c *Chart) Inline() (string, error) {
 		return "", errors.New(c.Name + ": not an SVG")
 	}
 	rest = strings.ReplaceAll(rest, "fill:"+hex(ink), "fill:currentColor")
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">%s`,
-		float64(width), c.height.Points(), escape(c.Title), rest), nil
+	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %g" role="img" aria-label="`, width, c.height.Points())
+	return head + html.EscapeString(c.Title) + `">` + rest, nil
 }
 
 // PNG writes the picture as pixels on a transparent background.

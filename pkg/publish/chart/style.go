@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"html"
 	"image/color"
 	"math"
 	"strconv"
@@ -32,8 +31,6 @@ var (
 func faint(c color.NRGBA, alpha uint8) color.NRGBA { c.A = alpha; return c }
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
-
-func escape(s string) string { return html.EscapeString(s) }
 
 const bold = stdfont.WeightBold
 

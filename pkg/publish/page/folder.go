@@ -166,7 +166,7 @@ func gather(dir string, doc *result.Document, o Options, out *Written) (*Input, 
 
 func (w *Written) note(err error) {
 	if err != nil {
-		w.Notes = append(w.Notes, err.Error())
+		w.Notes = append(w.Notes, strings.Join(strings.Fields(err.Error()), " "))
 	}
 }
 

@@ -37,7 +37,7 @@ func folder(t testing.TB, name func(string) string) string {
 				Seen: record.Seen{Outcome: record.OK, Status: 200, Sent: at + ms/2, Headers: at + prefill, FirstByte: at + prefill, FirstToken: at + prefill, FirstOutput: at + prefill,
 					SecondToken: at + prefill + 8*ms, LastToken: at + prefill + record.Stamp(osl)*8*ms, End: at + prefill + record.Stamp(osl)*8*ms + ms, Chunks: int(osl), Events: int(osl) + 2,
 					Usage: &record.Usage{PromptTokens: &isl, CompletionTokens: &osl, CachedTokens: &cached},
-					HTTP:  record.HTTP{BlockedNs: ptr(int64(9000)), DNSNs: ptr(int64(0)), ConnectNs: ptr(int64(0)), SendNs: ptr(int64(200_000)), WaitNs: ptr(int64(prefill - ms)), ReceiveNs: ptr(int64(osl) * 8e6)}},
+					HTTP:  record.HTTP{BlockedNs: ptr(int64(9000)), DNSNs: ptr(int64(0)), ConnectNs: ptr(int64(0)), SendNs: ptr(int64(200_000)), WaitNs: ptr(int64(prefill) - 1e6), ReceiveNs: ptr(osl * 8e6)}},
 			}
 			if depth > 0 {
 				r.Asked.StreamID = fmt.Sprintf("%s::sa:%d", trace, num)
@@ -158,7 +158,7 @@ func TestReportWithoutRecords(t *testing.T) {
 	if len(w.Absent) != 4 {
 		t.Errorf("absent: %v", w.Absent)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "charts/lanes.svg")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(dir, Charts, "lanes.svg")); !os.IsNotExist(err) {
 		t.Errorf("an old picture is still there: %v", err)
 	}
 	if err := result.Verify(dir); err != nil {

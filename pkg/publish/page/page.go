@@ -66,7 +66,7 @@ var layout = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"total":  func(d time.Duration) string { return millis(float64(d) / 1e6) },
 	"tokens": tokens,
-	"share":  func(p Part, s Slow) string { return share(p, s) },
+	"share":  share,
 	"date":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 }).Parse(source))
 
