@@ -199,7 +199,7 @@ func findingRow(f compare.Finding, narrow, least bool) []string {
 	if narrow {
 		label = plain(label, 25)
 		wide := show
-		show = func(v float64) string { return plain(wide(v), 10) }
+		show = func(v float64) string { return plain(wide(v), 11) }
 	}
 	if f.Gated {
 		label += "*"
@@ -207,6 +207,9 @@ func findingRow(f compare.Finding, narrow, least bool) []string {
 	verdict := plain(string(f.Verdict), 15)
 	if f.Verdict == compare.Changed {
 		verdict = "changed" // the line on top says that it is one run a side
+	}
+	if narrow && f.Verdict == compare.NotEnough {
+		verdict = "not enough"
 	}
 	row := []string{label, opt(f.Base, show), opt(f.Head, show), change(f)}
 	if least {
@@ -222,15 +225,25 @@ func name(label, key string) string {
 	return label
 }
 
-var shortUnits = strings.NewReplacer("tokens/sec", "tok/s", "tokens/s", "tok/s", "requests/sec", "req/s", "requests/s", "req/s")
+// shortUnits are units in fewer letters; those that a label says anyway have none.
+var shortUnits = map[string]string{
+	"tokens": "", "requests": "", "tokens/s": "tok/s", "tokens/sec": "tok/s", "tokens/s/user": "tok/s", "tokens/sec/user": "tok/s",
+	"tokens/s/GPU": "tok/s/GPU", "requests/s": "req/s", "requests/sec": "req/s",
+}
 
 // shown gives how values of a unit are shown. What the label says already, the
 // unit need not.
 func shown(label, unit string) (string, func(float64) string) {
+	if unit == "ms/token" {
+		return label, func(v float64) string { return millis(v) + "/tok" }
+	}
+	if short, ok := shortUnits[unit]; ok {
+		unit = short
+	}
 	if strings.Contains(label, "GPU") {
 		unit = strings.TrimSuffix(unit, "/GPU")
 	}
-	unit = plain(shortUnits.Replace(unit), 9)
+	unit = plain(unit, 9)
 	return label, func(v float64) string { return quantity(v, unit) }
 }
 
@@ -329,10 +342,24 @@ func rest(p *page, c *compare.Comparison) {
 	p.fold("Other figures: "+whole(len(still)), func() {
 		p.findings("Other figures", still)
 		p.note("Least: the smallest change that this comparison could have told from none.")
-		for _, f := range slices.Concat(c.Gated, c.Described) {
-			if f.Note != "" {
-				p.fact(name(f.Label, f.Metric), plain(f.Note, maxSentence))
-			}
-		}
+		notes(p, slices.Concat(c.Gated, c.Described))
 	})
+}
+
+// notes says once what holds of several figures.
+func notes(p *page, list []compare.Finding) {
+	about := map[string][]string{}
+	var order []string
+	for _, f := range list {
+		if f.Note == "" {
+			continue
+		}
+		if about[f.Note] == nil {
+			order = append(order, f.Note)
+		}
+		about[f.Note] = append(about[f.Note], plain(name(f.Label, f.Metric), nameWidth))
+	}
+	for _, n := range order {
+		p.fact("Note", plain(n, maxSentence), strings.Join(about[n], ", "))
+	}
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func stillLayers(p *page, c *compare.Comparison) {
 	if len(still) == 0 {
 		return
 	}
-	p.fold(plural(len(still), "layer")+" that did not move", func() {
+	p.fold("Other layers: "+whole(len(still)), func() {
 		for _, l := range still {
 			layer(p, "", l)
 		}
@@ -100,7 +101,10 @@ func againstFixed(p *page, title string, list []compare.AgainstFixed) {
 			shape = absent
 		}
 		g := grid{head: []string{"Against fixed " + shape, "agentic", "fixed", "agentic/fixed", "better"}}
-		g.rows = append(g.rows, []string{"Requests in flight, mean", opt(a.AgenticLoad, count), opt(a.FixedLoad, count), quotient(a.AgenticLoad, a.FixedLoad), absent})
+		given := slices.ContainsFunc(a.Rows, func(r compare.Row) bool { return r.Metric == "requests_in_flight" })
+		if !given {
+			g.rows = append(g.rows, []string{"Requests in flight", opt(a.AgenticLoad, count), opt(a.FixedLoad, count), quotient(a.AgenticLoad, a.FixedLoad), absent})
+		}
 		for _, r := range a.Rows {
 			label, show := shown(name(r.Label, r.Metric), r.Unit)
 			better := absent
