@@ -77,8 +77,8 @@ func (k *ranking) explain(r *record.Record, total time.Duration) Slow {
 			{Name: "due → sent", Class: "lag", Time: known(lag, lagged), Before: true},
 			{Name: "connection", Class: "conn", Time: sum(h.BlockedNs, h.DNSNs, h.ConnectNs)},
 			{Name: "send", Class: "send", Time: sum(h.SendNs)},
-			{Name: "wait: queue, prefill", Class: "wait", Time: sum(h.WaitNs)},
-			{Name: "first byte → token", Class: "first", Time: known(r.Seen.FirstToken.Sub(r.Seen.FirstByte))},
+			{Name: "wait", Class: "wait", Time: sum(h.WaitNs)},
+			{Name: "first token", Class: "first", Time: known(r.Seen.FirstToken.Sub(r.Seen.FirstByte))},
 			{Name: "decode", Class: "decode", Time: known(r.Seen.LastToken.Sub(r.Seen.FirstToken))},
 		},
 	}
