@@ -41,8 +41,13 @@ func (r *reportCmd) Run(c *console) error {
 	return writeReport(c, r.Dir, o)
 }
 
-// report writes the page after a run. It is not worth failing a run for.
+// report writes the page after a run. It is not worth failing a run for, nor
+// keeping one waiting that was cancelled: little time may be left (decisions.md 34).
 func (c *console) report(dir string, doc *result.Document) {
+	if c.ctx.Err() != nil {
+		fmt.Fprintf(c.err, "note: cancelled, so no report was drawn; agentx report %s does it\n", dir)
+		return
+	}
 	if err := writeReport(c, dir, page.Options{Comparison: ownComparison(dir, doc, c.err)}); err != nil {
 		fmt.Fprintln(c.err, "note: the report is not whole:", err)
 	}

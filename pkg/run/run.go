@@ -14,6 +14,7 @@ import (
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/publish/page"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
 	"github.com/org/agentx-action/pkg/workload/corpus"
@@ -236,10 +237,10 @@ func clean(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("the artifact folder cannot be made: %w", err)
 	}
-	for _, name := range []string{
+	for _, name := range append([]string{
 		result.FileManifest, result.FileResult, result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples,
 		result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries,
-	} {
+	}, page.Files()...) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("an earlier run's file cannot be removed: %w", err)
 		}

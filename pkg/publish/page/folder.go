@@ -24,6 +24,15 @@ const (
 	Charts = "charts"
 )
 
+// Files are all that a report may consist of, relative to the folder, with slashes.
+func Files() []string {
+	files := []string{File}
+	for _, name := range chart.Names {
+		files = append(files, path.Join(Charts, name+".svg"), path.Join(Charts, name+".png"))
+	}
+	return files
+}
+
 // Options are what a report has beside the folder. The zero value is a report of the
 // run alone.
 type Options struct {

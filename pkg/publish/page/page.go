@@ -29,29 +29,38 @@ type Input struct {
 
 // draw draws what can be drawn.
 func (in *Input) draw(e *chart.Evidence, series []chart.Series, base *result.Document) {
-	add := func(c *chart.Chart, err error) {
-		var absent *chart.Absent
-		switch {
-		case err == nil:
-			in.Charts = append(in.Charts, c)
-		case errors.As(err, &absent):
-			in.Absent = append(in.Absent, absent)
-		default:
-			in.Notes = append(in.Notes, err.Error())
-		}
-	}
-	add(chart.Frontier(series))
-	add(chart.InFlight(e))
+	in.add(func() (*chart.Chart, error) { return chart.Frontier(series) })
+	in.add(func() (*chart.Chart, error) { return chart.InFlight(e) })
 	if in.Document.Mode != result.ModeFixed {
-		add(chart.Lanes(e))
-		sessions := in.Document.Sessions.ByTurn
-		if base != nil {
-			add(chart.TurnDepth(sessions, base.Sessions.ByTurn))
-		} else {
-			add(chart.TurnDepth(sessions, nil))
-		}
+		in.add(func() (*chart.Chart, error) { return chart.Lanes(e) })
+		in.add(func() (*chart.Chart, error) {
+			if base == nil {
+				return chart.TurnDepth(in.Document.Sessions.ByTurn, nil)
+			}
+			return chart.TurnDepth(in.Document.Sessions.ByTurn, base.Sessions.ByTurn)
+		})
 	}
-	add(chart.Cache(e))
+	in.add(func() (*chart.Chart, error) { return chart.Cache(e) })
+}
+
+// add takes a picture, or the reason why there is none. A fault of the drawing
+// library is one: no picture is worth the page.
+func (in *Input) add(draw func() (*chart.Chart, error)) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.Notes = append(in.Notes, fmt.Sprintf("a picture: %v", r))
+		}
+	}()
+	c, err := draw()
+	var absent *chart.Absent
+	switch {
+	case err == nil:
+		in.Charts = append(in.Charts, c)
+	case errors.As(err, &absent):
+		in.Absent = append(in.Absent, absent)
+	default:
+		in.Notes = append(in.Notes, err.Error())
+	}
 }
 
 //go:embed page.html
@@ -76,6 +85,7 @@ type view struct {
 	Tables, Compared, Fixed template.HTML
 	Pictures                []picture
 	Badges                  []badge
+	Failed                  []string // pictures, in words
 }
 
 type picture struct {
@@ -108,7 +118,8 @@ func (in *Input) HTML(w io.Writer) error {
 	for _, c := range in.Charts {
 		svg, err := c.Inline()
 		if err != nil {
-			return err
+			v.Failed = append(v.Failed, err.Error())
+			continue
 		}
 		v.Pictures = append(v.Pictures, picture{c, template.HTML(svg)}) //nolint:gosec // escaped by the chart package
 	}

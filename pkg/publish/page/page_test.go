@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/org/agentx-action/pkg/publish/chart"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
@@ -302,5 +303,18 @@ func BenchmarkReport(b *testing.B) {
 		if _, err := Report(dir, Options{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestAFaultyPictureCostsNotThePage(t *testing.T) {
+	in := Input{Document: &result.Document{}}
+	in.add(func() (*chart.Chart, error) { panic("no font") })
+	in.Charts = append(in.Charts, &chart.Chart{Name: "empty"}) // nothing in it to draw
+	var b bytes.Buffer
+	if err := in.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "no font") || !strings.Contains(text, "Could not be drawn: chart empty") {
+		t.Error("the page doesn't say what could not be drawn")
 	}
 }
