@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/agentx-action/pkg/publish/table"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/run"
@@ -51,7 +51,7 @@ func (c *compareCmd) Run(to *console) error {
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
-	o, err := c.options()
+	o, err := c.options(heads, bases)
 	if err != nil {
 		return err
 	}
@@ -67,19 +67,26 @@ func (c *compareCmd) Run(to *console) error {
 	if err != nil {
 		return err
 	}
-	show(to.out, comparison)
-	name, err := c.write(comparison, heads[0])
+	if err := table.Comparison(to.out, comparison, table.Options{Color: inColor(to.out)}); err != nil {
+		return err
+	}
+	name, err := writeComparison(comparison, heads[0], c.Output)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(to.out, "\ncomparison: %s\n", name)
+	return outcome(comparison, c.FailOn == "regression")
+}
+
+// outcome is what a comparison means for the exit code.
+func outcome(c *compare.Comparison, failOnRegression bool) error {
 	switch {
-	case comparison.Failed() != "":
-		return errors.New(comparison.Summary)
-	case comparison.Verdict == compare.Refused:
-		return &run.UsageError{Err: errors.New(comparison.Summary)}
-	case comparison.Verdict == compare.Regression && c.FailOn == "regression":
-		return &regressionError{comparison.Summary}
+	case c.Failed() != "":
+		return errors.New(c.Summary)
+	case c.Verdict == compare.Refused:
+		return &run.UsageError{Err: errors.New(c.Summary)}
+	case c.Verdict == compare.Regression && failOnRegression:
+		return &regressionError{c.Summary}
 	}
 	return nil
 }
@@ -95,7 +102,7 @@ func (c *compareCmd) sides() (head, base []string, err error) {
 	return nil, nil, errors.New("give two folders, HEAD BASE, or --head DIR and --base DIR, each once or more")
 }
 
-func (c *compareCmd) options() (compare.Options, error) {
+func (c *compareCmd) options(heads, bases []string) (compare.Options, error) {
 	o := compare.Options{CreatedAt: time.Now(), AllowMismatch: c.AllowMismatch, Thresholds: map[string]float64{}}
 	if len(c.Axis) > 0 {
 		o.Axis = c.Axis
@@ -114,11 +121,20 @@ func (c *compareCmd) options() (compare.Options, error) {
 			return o, err
 		}
 	}
-	if o.HeadFixed, err = readAll(c.HeadFixed); err != nil {
+	if o.HeadFixed, err = readAll(orBaselines(c.HeadFixed, heads[0])); err != nil {
 		return o, err
 	}
-	o.BaseFixed, err = readAll(c.BaseFixed)
+	o.BaseFixed, err = readAll(orBaselines(c.BaseFixed, bases[0]))
 	return o, err
+}
+
+// orBaselines are the fixed-length runs that were named, or those in the folder
+// of a run.
+func orBaselines(named []string, dir string) []string {
+	if len(named) > 0 {
+		return named
+	}
+	return baselineDirs(dir)
 }
 
 func readAll(dirs []string) (out []*result.Document, err error) {
@@ -143,16 +159,16 @@ func loadRuns(dirs []string) (out []*compare.Run, err error) {
 	return out, nil
 }
 
-// write puts the comparison into a file. Inside a finished run's folder the
+// writeComparison puts the comparison into a file. Inside a finished run's folder the
 // manifest is renewed, because it lists every file; one that does not fit the
 // folder is left alone, so that nothing altered gets its blessing.
-func (c *compareCmd) write(comparison *compare.Comparison, headDir string) (string, error) {
+func writeComparison(comparison *compare.Comparison, headDir, output string) (string, error) {
 	text, err := comparison.Encode()
 	if err != nil {
 		return "", err
 	}
-	if c.Output != "" {
-		return c.Output, writeFile(c.Output, text)
+	if output != "" {
+		return output, writeFile(output, text)
 	}
 	name := filepath.Join(headDir, result.FileComparison)
 	_, err = os.Lstat(filepath.Join(headDir, result.FileManifest))
@@ -205,42 +221,4 @@ func (c *compareCmd) measureFloor(to *console) error {
 	}
 	fmt.Fprintf(to.out, "\nfloor: %s\n", name)
 	return nil
-}
-
-// show prints a comparison in few lines.
-func show(w io.Writer, c *compare.Comparison) {
-	fmt.Fprintf(w, "%s: %s\n", c.Verdict, c.Summary)
-	for _, m := range c.Refused {
-		fmt.Fprintf(w, "  differs: %s\n    base %s\n    head %s\n", m.Key, m.Base, m.Head)
-	}
-	for i := range c.Gated {
-		f := &c.Gated[i]
-		fmt.Fprintf(w, "  %-26s %12s → %-12s %-8s %-24s %s\n", f.Metric, figureText(f.Base), figureText(f.Head), changeText(f, f.Ratio),
-			"["+changeText(f, f.Low)+", "+changeText(f, f.High)+"]", f.Verdict)
-	}
-	for _, l := range c.Layers {
-		if l.Moved {
-			fmt.Fprintf(w, "  %s\n", l.Text)
-		}
-	}
-	for _, n := range c.Notes {
-		fmt.Fprintf(w, "  note: %s\n", n)
-	}
-}
-
-func figureText(v *float64) string {
-	if v == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.4g", *v)
-}
-
-func changeText(f *compare.Finding, v *float64) string {
-	switch {
-	case v == nil:
-		return "–"
-	case f.Absolute:
-		return fmt.Sprintf("%+.2f pt", 100**v)
-	}
-	return fmt.Sprintf("%+.1f %%", 100*(*v-1))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -38,7 +37,7 @@ func (f *fixedCmd) Run(c *console) error {
 	}
 	reports, err := run.Fixed(c.ctx, o)
 	for _, r := range reports {
-		if showErr := table.Result(c.out, r.Document, table.Options{HTTP: f.ShowTraceTiming, Color: isTerminal(c.out) && os.Getenv("NO_COLOR") == ""}); showErr != nil {
+		if showErr := table.Result(c.out, r.Document, table.Options{HTTP: f.ShowTraceTiming, Color: inColor(c.out)}); showErr != nil {
 			err = errors.Join(err, showErr)
 		}
 		fmt.Fprintf(c.out, "\n%s\nartifacts: %s\n", fixedLine(r.Document), r.Dir)
@@ -100,7 +99,7 @@ func (f *fixedCmd) options(c *console) (run.Options, error) {
 // baselineFlags say which baseline follows a replay.
 type baselineFlags struct {
 	FixedShapes       []string `help:"Shapes of the fixed-length baseline after the replay, or none; 8192:1024 when not given, a small one in the demonstration." placeholder:"ISL:OSL" group:"Baseline"`
-	FixedConcurrency  []string `help:"Its requests in flight, the lanes when not given; matched adds two around the replay's mean in flight." placeholder:"N" group:"Baseline"`
+	FixedConcurrency  []string `help:"Its requests in flight. matched, the default, takes the two whole numbers around the mean of the replay." placeholder:"N" group:"Baseline"`
 	FixedEndpointType string   `default:"" enum:",completions,chat" help:"completions or chat." placeholder:"TYPE" group:"Baseline"`
 	NoFixed           bool     `help:"Leave the baseline out." group:"Baseline"`
 }

@@ -84,11 +84,13 @@ type outputFlags struct {
 	SliceDuration     *float64 `help:"Seconds of a time slice." placeholder:"S" group:"Result"`
 	OutputArtifactDir string   `aliases:"artifact-dir" default:"artifacts" help:"Folder for the artifacts." placeholder:"DIR" group:"Result"`
 	ServerMetrics     []string `sep:"none" help:"Metrics pages of the engine; /metrics of the address when not given." placeholder:"URL" group:"Result"`
+	CompareWith       []string `sep:"none" help:"Folder of a run to compare with; again for repeats of it." placeholder:"DIR" group:"Result"`
+	Floor             string   `help:"Noise floor of the runner pool, as agentx compare --aa writes it." placeholder:"FILE" group:"Result"`
 	NoServerMetrics   bool     `help:"Do not read the engine's metrics." group:"Result"`
 	ShowTraceTiming   bool     `help:"Show the HTTP phases at the end." group:"Result"`
 	ExportHTTPTrace   bool     `name:"export-http-trace" help:"Has no effect: the phases are always recorded." hidden:"" group:"Result"`
 	StatsInterval     float64  `default:"10" help:"Seconds between progress lines; 0 for none." placeholder:"S" group:"Result"`
-	FailOn            string   `default:"never" enum:"never,invalid,untrusted" help:"Exit with 3 when the run does not count (invalid), or may mislead too (untrusted); never." group:"Result"`
+	FailOn            string   `default:"never" enum:"never,invalid,untrusted,regression" help:"Exit with 3 when the run does not count (invalid), or may mislead too (untrusted); with 4 on a regression; never." group:"Result"`
 }
 
 // ignoredFlags are AIPerf's flags that a script may hold and that change nothing

@@ -43,6 +43,7 @@ type grammar struct {
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
 	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
+	Report   reportCmd   `cmd:"" help:"Write a run's HTML page and charts again, from its artifacts."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
 	Version kong.VersionFlag `help:"Print the version."`

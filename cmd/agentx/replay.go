@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/result/validity"
 	"github.com/org/agentx-action/pkg/run"
 )
@@ -34,13 +35,31 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 	if report.Document == nil {
 		return err
 	}
-	if showErr := table.Result(c.out, report.Document, table.Options{HTTP: r.ShowTraceTiming, Color: isTerminal(c.out) && os.Getenv("NO_COLOR") == ""}); showErr != nil {
+	show := table.Options{HTTP: r.ShowTraceTiming, Color: inColor(c.out)}
+	if showErr := table.Result(c.out, report.Document, show); showErr != nil {
 		err = errors.Join(err, showErr)
 	}
 	for _, f := range report.Fixed {
 		fmt.Fprintln(c.out, fixedLine(f.Document))
 	}
+	if against := againstFixed(report.Dir, report.Document); len(against) > 0 {
+		fmt.Fprintln(c.out)
+		err = errors.Join(err, table.AgainstFixed(c.out, against, show))
+	}
+	var base string
+	var compared *compare.Comparison
+	if len(r.CompareWith) > 0 && c.ctx.Err() == nil {
+		var compareErr error
+		base = r.CompareWith[0]
+		if compared, compareErr = r.compareWith(c.out, report.Dir); compareErr != nil {
+			err = errors.Join(err, compareErr)
+		}
+	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
+	c.report(report.Dir, report.Document, base)
+	if err == nil && compared != nil {
+		err = outcome(compared, r.FailOn == "regression")
+	}
 	if err == nil {
 		err = r.gate(&report.Document.Validity)
 	}
@@ -50,7 +69,7 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 // gate fails a run that does not count, where that was asked for.
 func (r *replayFlags) gate(v *validity.Verdict) error {
 	switch {
-	case r.FailOn == "never", v.Valid() && (r.FailOn == "invalid" || v.Trusted):
+	case r.FailOn == "never", r.FailOn == "regression", v.Valid() && (r.FailOn == "invalid" || v.Trusted):
 		return nil
 	case v.SubmissionValid == nil:
 		return &invalidError{[]string{"no rule set was asked for: give --scenario"}}

@@ -54,12 +54,12 @@ func Fixed(ctx context.Context, o Options) ([]Report, error) {
 // whose manifest then lists it too.
 func (s *session) baseline(ctx context.Context, replayed *result.Document) ([]Report, error) {
 	loads := slices.Clone(s.Fixed.Concurrency)
-	if len(loads) == 0 {
-		loads = append(loads, s.Settings.Concurrency[0])
-	}
-	if l := replayed.Load.RequestsInFlight; s.Fixed.Matched && l != nil {
+	if l := replayed.Load.RequestsInFlight; (s.Fixed.Matched || len(loads) == 0) && l != nil {
 		low := max(1, int(math.Floor(l.Avg)))
 		loads = append(loads, low, low+1)
+	}
+	if len(loads) == 0 {
+		loads = append(loads, s.Settings.Concurrency[0])
 	}
 	reports, err := s.runPoints(ctx, s.points(loads))
 	return reports, errors.Join(err, result.WriteManifest(s.Dir, s.runID))

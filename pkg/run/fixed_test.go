@@ -179,7 +179,7 @@ func TestBaselineAfterReplay(t *testing.T) {
 		o.Scenario, o.UnsafeOverride, o.Source = scenario.InferenceX, true, Source{Sample: true}
 		o.Settings = scenario.Settings{Concurrency: []int{4}, RandomSeed: p(uint64(42)), TraceIdleGapCapS: p(1.0), BenchmarkDurationS: p(60.0)}
 		o.Fixed = small("")
-		o.Fixed.Matched = true
+		o.Fixed.Concurrency, o.Fixed.Matched = []int{4}, true
 		for range 2 { // the second finds the first one's files
 			report, err := Replay(t.Context(), o)
 			if err != nil || len(report.Fixed) < 2 {

@@ -1,7 +1,7 @@
-// Package table says in tables what a run measured: on the terminal, and as
-// Markdown for a job summary.
+// Package table says in tables what a run measured, and what changed between two:
+// on the terminal, as Markdown for a job summary, and as HTML for the report page.
 //
-// In goes a result document (result.Document), or the figures of a set of
+// In goes a result document (result.Document), a comparison, or the figures of a set of
 // traces; out comes text of at most 100 columns. It computes nothing that the
 // document doesn't hold, apart from units, differences and figures per GPU. What
 // was not measured is shown as "–", never as 0.

@@ -134,7 +134,7 @@ func quantity(v float64, unit string) string {
 	switch unit {
 	case "ms":
 		return millis(v)
-	case "sec":
+	case "s", "sec":
 		return seconds(v)
 	case "ratio":
 		return percent(v)

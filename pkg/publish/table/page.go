@@ -1,6 +1,8 @@
 package table
 
 import (
+	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -16,7 +18,9 @@ type Options struct {
 	HTTP bool
 	// Markdown instead of text for a terminal.
 	Markdown bool
-	// Colour codes on the terminal; without effect on Markdown.
+	// A fragment of HTML instead of text for a terminal; wins over Markdown.
+	HTML bool
+	// Colour codes on the terminal; without effect on the others.
 	Color bool
 }
 
@@ -50,7 +54,7 @@ const (
 )
 
 func (p *page) paint(colour, text string) string {
-	if !p.Color || p.Markdown || colour == "" || text == "" {
+	if !p.Color || p.Markdown || p.HTML || colour == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
@@ -84,9 +88,52 @@ func (p *page) block(lines ...string) {
 // section starts a part of the page. On the terminal the table's head names it.
 func (p *page) section(name string) {
 	p.blank()
-	if p.Markdown {
-		p.block("### " + name)
+	switch {
+	case p.HTML:
+		p.write("<h3>" + html.EscapeString(plain(name, nameWidth)) + "</h3>")
+	case p.Markdown:
+		p.block("### " + markdown(plain(name, nameWidth)))
 	}
+}
+
+// fold puts away what only some want to read: a part that opens on demand, on the
+// terminal one under a heading.
+func (p *page) fold(summary string, show func()) {
+	at := p.out.Len()
+	switch {
+	case p.HTML:
+		p.write("<details><summary>" + html.EscapeString(plain(summary, lineWidth)) + "</summary>")
+	case p.Markdown:
+		// The blank line after it makes Markdown of what follows.
+		p.blank()
+		p.block("<details><summary>" + html.EscapeString(plain(summary, lineWidth)) + "</summary>")
+	default:
+		p.blank()
+		p.write(p.paint(bold, "── "+plain(summary, lineWidth-3)), "")
+	}
+	start := p.out.Len()
+	show()
+	if p.out.Len() == start { // nothing to put away
+		kept := p.out.String()[:at]
+		p.out.Reset()
+		p.out.WriteString(kept)
+		return
+	}
+	switch {
+	case p.HTML:
+		p.write("</details>")
+	case p.Markdown:
+		p.block("</details>")
+	}
+}
+
+// send writes the page out.
+func (p *page) send(w io.Writer) error {
+	if p.err != nil {
+		return fmt.Errorf("table: %w", p.err)
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
 }
 
 // fact is a line of what belongs together, under a label. Empty parts are left out.
@@ -104,6 +151,10 @@ func (p *page) state(colour, label string, parts ...string) {
 	if len(kept) == 0 {
 		return
 	}
+	if p.HTML {
+		p.write(`<p class="fact ` + classes[colour] + `"><b>` + html.EscapeString(label) + ":</b> " + html.EscapeString(strings.Join(kept, " · ")) + "</p>")
+		return
+	}
 	if p.Markdown {
 		p.write("- **" + markdown(label) + ":** " + markdown(strings.Join(kept, " · ")))
 		return
@@ -115,6 +166,10 @@ func (p *page) state(colour, label string, parts ...string) {
 
 // note explains.
 func (p *page) note(text string) {
+	if p.HTML {
+		p.write(`<p class="note">` + html.EscapeString(text) + "</p>")
+		return
+	}
 	if p.Markdown {
 		p.block("_" + markdown(text) + "_")
 		return
@@ -130,6 +185,10 @@ func (p *page) table(g grid) {
 	g.text = max(g.text, 1)
 	if g.max == 0 {
 		g.max = 40
+	}
+	if p.HTML {
+		p.htmlTable(g)
+		return
 	}
 	var out strings.Builder
 	t := p.writer(&out, g)
@@ -162,7 +221,7 @@ func (p *page) cells(g grid, row []string) []string {
 		if i < len(row) {
 			out[i] = plain(row[i], g.max)
 		}
-		if p.Markdown {
+		if p.Markdown && !p.HTML {
 			out[i] = markdown(out[i])
 		}
 	}

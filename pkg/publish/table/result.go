@@ -20,11 +20,7 @@ func Result(w io.Writer, doc *result.Document, o Options) error {
 	} {
 		part(p, doc)
 	}
-	if p.err != nil {
-		return fmt.Errorf("table: %w", p.err)
-	}
-	_, err := io.WriteString(w, p.out.String())
-	return err
+	return p.send(w)
 }
 
 // nameWidth bounds names of others in a line.

@@ -120,6 +120,11 @@ func split(row string) []string {
 // tablesAgree parses the tables back: every row of a table has as many cells.
 func tablesAgree(t *testing.T, text string) (rows [][]string) {
 	t.Helper()
+	return atLeastTables(t, text, 5)
+}
+
+func atLeastTables(t *testing.T, text string, least int) (rows [][]string) {
+	t.Helper()
 	columns, tables := 0, 0
 	for _, line := range strings.Split(text, "\n") {
 		if !strings.HasPrefix(line, "|") {
@@ -136,7 +141,7 @@ func tablesAgree(t *testing.T, text string) (rows [][]string) {
 		}
 		rows = append(rows, cells)
 	}
-	if tables < 5 {
+	if tables < least {
 		t.Errorf("found %d tables", tables)
 	}
 	return rows

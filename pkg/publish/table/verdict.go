@@ -61,7 +61,7 @@ func findings(p *page, list []validity.Finding) {
 		return
 	}
 	p.blank()
-	if p.Markdown {
+	if p.Markdown || p.HTML {
 		g := grid{head: []string{"Severity", "Finding", "What it means and what to do", "found", "limit"}, text: 3, max: maxFinding}
 		for _, f := range list {
 			found, limit := figures(f)

@@ -1,0 +1,258 @@
+package page
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/org/agentx-action/pkg/publish/chart"
+	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/compare"
+	"github.com/org/agentx-action/pkg/result/record"
+)
+
+// The files that a report adds to a folder.
+const (
+	File   = "report.html"
+	Charts = "charts"
+)
+
+// Files are all that a report may consist of, relative to the folder, with slashes.
+func Files() []string {
+	files := []string{File}
+	for _, name := range chart.Names {
+		files = append(files, path.Join(Charts, name+".svg"), path.Join(Charts, name+".png"))
+	}
+	return files
+}
+
+// Options are what a report has beside the folder. The zero value is a report of the
+// run alone.
+type Options struct {
+	// Head against base; the run is the head.
+	Comparison *compare.Comparison
+	// The run against its baseline; taken from the comparison when there is one.
+	AgainstFixed []compare.AgainstFixed
+	// Folder of the base's run, for pictures of both sides.
+	Base string
+}
+
+// Written is what a report consists of.
+type Written struct {
+	// Files, relative to the folder.
+	Files []string
+	// Pictures that were not drawn, and why.
+	Absent []*chart.Absent
+	// What could not be read, in words.
+	Notes []string
+}
+
+// Report writes the page and its pictures into a finished run's folder, and a new
+// manifest. Files of an earlier report are replaced or removed.
+func Report(dir string, o Options) (Written, error) {
+	var out Written
+	doc, err := result.Read(dir)
+	if err != nil {
+		return out, err
+	}
+	in, err := gather(dir, doc, o, &out)
+	if err != nil {
+		return out, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return out, err
+	}
+	defer root.Close()
+	// From here to the new manifest the folder is not finished.
+	if err := root.Remove(result.FileManifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+	// Whatever happens, what is there is whole: files are renamed into place.
+	err = errors.Join(in.write(root, &out), result.WriteManifest(dir, doc.RunID))
+	return out, err
+}
+
+// write writes the files.
+func (in *Input) write(root *os.Root, out *Written) error {
+	if err := root.Mkdir(Charts, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var errs []error
+	for _, name := range chart.Names {
+		i := slices.IndexFunc(in.Charts, func(c *chart.Chart) bool { return c.Name == name })
+		for _, kind := range []string{".svg", ".png"} {
+			file := path.Join(Charts, name+kind)
+			if i < 0 {
+				if err := root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					errs = append(errs, err)
+				}
+				continue
+			}
+			draw := in.Charts[i].SVG
+			if kind == ".png" {
+				draw = in.Charts[i].PNG
+			}
+			if err := replace(root, file, draw); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out.Files = append(out.Files, file)
+		}
+	}
+	if err := replace(root, File, in.HTML); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	out.Files = append(out.Files, File)
+	return errors.Join(errs...)
+}
+
+// replace writes a file under a temporary name and renames it.
+func replace(root *os.Root, name string, write func(io.Writer) error) (err error) {
+	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:8]+".tmp")
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+			_ = root.Remove(temp)
+		}
+	}()
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return root.Rename(temp, name)
+}
+
+// gather reads what the page is made of.
+func gather(dir string, doc *result.Document, o Options, out *Written) (*Input, error) {
+	in := &Input{Document: doc, Comparison: o.Comparison, AgainstFixed: o.AgainstFixed}
+	evidence := &chart.Evidence{Counting: doc.Settings.Counting}
+	for _, p := range doc.Phases {
+		if p.Name == record.PhaseProfiling {
+			evidence.Start, evidence.End = p.Start, p.End
+		}
+	}
+	rank := ranking{counting: doc.Settings.Counting}
+	if s, ok := doc.Metrics.Request["inter_token_latency"]; ok {
+		rank.itl = &s.P50
+	}
+	out.note(each(dir, result.FileRecords, func(r *record.Record) {
+		_ = r.Check() // one in contradiction becomes a failed one, as in the result
+		evidence.Record(r)
+		rank.add(r)
+	}))
+	out.note(each(dir, result.FileTrees, evidence.Tree))
+	in.Slowest = rank.slow()
+	var baseTurns *result.Document
+	series := sideSeries(dir, doc, "", false, out)
+	if o.Base != "" {
+		base, err := result.Read(o.Base)
+		if err != nil {
+			return nil, fmt.Errorf("the base: %w", err)
+		}
+		baseTurns = base
+		series = append(series, sideSeries(o.Base, base, "base ", true, out)...)
+	}
+	in.draw(evidence, series, baseTurns)
+	out.Absent, out.Notes = in.Absent, slices.Concat(out.Notes, in.Notes)
+	in.Notes = out.Notes
+	return in, nil
+}
+
+func (w *Written) note(err error) {
+	if err != nil {
+		w.Notes = append(w.Notes, strings.Join(strings.Fields(err.Error()), " "))
+	}
+}
+
+// each reads a file of lines; one that isn't there has none.
+func each[T any](dir, name string, take func(*T)) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a plain file", name)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for v, err := range record.Read[T](f, name) {
+		if err != nil {
+			return err
+		}
+		take(v)
+	}
+	return nil
+}
+
+// maxFixed bounds how many baseline results of a folder are read.
+const maxFixed = 100
+
+// sideSeries are the points of one side: its run, and the results of the
+// fixed-length baseline in folders below it, by shape.
+func sideSeries(dir string, doc *result.Document, prefix string, base bool, out *Written) []chart.Series {
+	var list []chart.Series
+	add := func(name string, fixed bool, d *result.Document) {
+		p, ok := chart.PointOf(d)
+		if !ok {
+			return
+		}
+		i := slices.IndexFunc(list, func(s chart.Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, chart.Series{Name: name, Fixed: fixed, Base: base})
+		}
+		list[i].Points = append(list[i].Points, p)
+	}
+	add(prefix+nameOf(doc), doc.Mode == result.ModeFixed, doc)
+	entries, err := os.ReadDir(dir)
+	out.note(err)
+	read := 0
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), "fixed") || read == maxFixed {
+			continue
+		}
+		read++
+		d, err := result.Read(filepath.Join(dir, e.Name()))
+		if err != nil {
+			out.note(fmt.Errorf("%s: %w", e.Name(), err))
+			continue
+		}
+		add(prefix+nameOf(d), true, d)
+	}
+	return list
+}
+
+func nameOf(d *result.Document) string {
+	if d.Mode != result.ModeFixed {
+		return "agentic"
+	}
+	if s := &d.Settings; s.FixedISL != nil && s.FixedOSL != nil {
+		return fmt.Sprintf("fixed %d/%d", *s.FixedISL, *s.FixedOSL)
+	}
+	return "fixed"
+}
