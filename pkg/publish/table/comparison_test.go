@@ -1,10 +1,13 @@
 package table
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/org/agentx-action/pkg/result/compare"
@@ -210,4 +213,29 @@ func hostile() *compare.Comparison {
 	c.Notes = []string{evil}
 	c.Floor = &compare.FloorRef{Pool: evil, Digest: evil}
 	return c
+}
+
+// The same content as JSON: comparison.json as it is written, checked against its
+// schema.
+func TestComparisonJSON(t *testing.T) {
+	for name, c := range map[string]*compare.Comparison{"regression": regression(), "refused": refused(), "notenough": notEnough()} {
+		text, err := c.Encode()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		golden := filepath.Join("testdata", "comparison_"+name+".json")
+		if *update {
+			if err := os.WriteFile(golden, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(text)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
 }
