@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/org/agentx-action/pkg/load/fixed"
@@ -43,9 +42,4 @@ func (s *session) fixedFacts(out *fixed.Outcome, cfg fixed.Config, proof cachePr
 		f.Outcome = result.Outcome{Cancelled: !profiled(&replay.Outcome{Phases: out.Phases}), Error: runErr.Error()}
 	}
 	return f
-}
-
-// globQuote makes a path mean itself in a pattern.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -33,7 +33,6 @@ type scraper struct {
 	before    []scrape.Snapshot
 	notes     []string
 	pending   sync.WaitGroup
-	from      string // mark from which Whole counts; "" = markStart
 }
 
 // newScraper starts reading. An engine without metrics is noted, not refused.
