@@ -45,6 +45,9 @@ func (r *replayFlags) compareWith(out io.Writer, dir string) (*compare.Compariso
 	if err != nil {
 		return nil, err
 	}
+	if r.CompareWith, err = expand(r.CompareWith); err != nil {
+		return nil, err
+	}
 	base, err := loadRuns(r.CompareWith)
 	if err != nil {
 		return nil, err

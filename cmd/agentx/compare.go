@@ -18,7 +18,7 @@ import (
 
 // compareCmd judges what changed between two sides.
 type compareCmd struct {
-	Dirs []string `arg:"" optional:"" name:"dir" help:"HEAD and BASE: folders of two runs. With --aa: the repeats."`
+	Dirs []string `arg:"" optional:"" name:"dir" help:"HEAD and BASE: folders of two runs; BASE may be a folder of runs, whose newest accepted five are taken. With --aa: the repeats."`
 
 	Head []string `help:"Folder of a run of the head; give it again for repeats." placeholder:"DIR"`
 	Base []string `help:"Folder of a run of the base; give it again for repeats." placeholder:"DIR"`
@@ -50,6 +50,9 @@ func (c *compareCmd) Run(to *console) error {
 	heads, bases, err := c.sides()
 	if err != nil {
 		return &run.UsageError{Err: err}
+	}
+	if bases, err = expand(bases); err != nil {
+		return err
 	}
 	o, err := c.options(heads, bases)
 	if err != nil {

@@ -50,9 +50,10 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 	var compared *compare.Comparison
 	if len(r.CompareWith) > 0 && c.ctx.Err() == nil {
 		var compareErr error
-		base = r.CompareWith[0]
 		if compared, compareErr = r.compareWith(c.out, report.Dir); compareErr != nil {
 			err = errors.Join(err, compareErr)
+		} else {
+			base = r.CompareWith[0]
 		}
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
