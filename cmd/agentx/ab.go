@@ -27,6 +27,9 @@ func (a *abCmd) Run(c *console) error {
 	if a.Rounds < 1 {
 		return &run.UsageError{Err: fmt.Errorf("--rounds %d: must be at least 1", a.Rounds)}
 	}
+	if len(a.URL) > 0 {
+		return &run.UsageError{Err: errors.New("--url: give --head-url and --base-url")}
+	}
 	if a.LanePlan == nil {
 		plan := string(replay.LanePlanSeeded)
 		a.LanePlan = &plan

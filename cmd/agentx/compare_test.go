@@ -97,8 +97,10 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{"compare", "a1", "missing"}, exitFailed, "", "missing"},
 		{[]string{"compare", "--aa", "a0", "a1"}, exitFailed, "", "at least 3"},
 		{[]string{"validate", "slow"}, exitDone, "fits its schema", ""},
-		{[]string{"compare", "altered", "a1"}, exitFailed, "Verdict: NO CHANGE SEEN", "altered is not as its run left it"},
-		{[]string{"compare", "altered", "a1", "-o", "c.json"}, exitDone, "comparison: c.json", ""},
+		{[]string{"compare", "altered", "a1"}, exitFailed, "", "altered is not as its run left it"},
+		{[]string{"compare", "altered", "a1", "-o", "c.json"}, exitFailed, "", "altered is not as its run left it"},
+		{[]string{"compare", "--head", "a0", "--head", "a0", "--base", "a1"}, exitFailed, "", "stands twice on one side"},
+		{[]string{"compare", "--head", "a0", "--base", "a1", "--base", "a2", "--floor", "floor.json"}, exitDone, "The noise floor is left out", ""},
 	} {
 		var out, err bytes.Buffer
 		code := Main(c.args, nil, &out, &err)

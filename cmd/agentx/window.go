@@ -60,7 +60,7 @@ func window(dir string, most int) ([]string, error) {
 			return nil // no manifest, no run
 		}
 		doc, err := result.Read(path)
-		if err != nil || !doc.Validity.Trusted || doc.Validity.SubmissionValid != nil && !doc.Validity.Valid() || doc.Mode != result.ModeAgentic {
+		if err != nil || result.Verify(path) != nil || !doc.Validity.Trusted || doc.Validity.SubmissionValid != nil && !doc.Validity.Valid() || doc.Mode != result.ModeAgentic {
 			turnedDown++
 			return fs.SkipDir
 		}

@@ -61,10 +61,19 @@ func Compare(head, base []*Run, o Options) (*Comparison, error) {
 			return nil, fmt.Errorf("compare: the run %s is of the fixed-length baseline; it can only stand beside an agentic one", r.Doc.RunID)
 		}
 	}
+	for _, side := range [][]*Run{head, base} {
+		if id := twice(side); id != "" {
+			return nil, fmt.Errorf("compare: the run %s stands twice on one side; a run is no repeat of itself", id)
+		}
+	}
 	c := &Comparison{
 		Kind: Kind, SchemaVersion: SchemaVersion, CreatedAt: o.CreatedAt,
 		Head: sideOf(head, or(o.HeadLabel, "head")), Base: sideOf(base, or(o.BaseLabel, "base")),
 		Gated: []Finding{}, Described: []Finding{}, Layers: []Layer{},
+	}
+	if len(head)+len(base) > 2 && sharesRuns(o.Floor, slices.Concat(head, base)) {
+		o.Floor = nil
+		c.Notes = append(c.Notes, "The noise floor is left out: it was measured from runs that are compared here as repeats, and would count their spread twice.")
 	}
 	if o.Floor != nil {
 		digest, err := o.Floor.Digest()
@@ -81,6 +90,25 @@ func Compare(head, base []*Run, o Options) (*Comparison, error) {
 	c.judge(head, base, &o)
 	c.remark(head, base)
 	return c, nil
+}
+
+// twice is the id of a run that a side holds more than once, or "".
+func twice(side []*Run) string {
+	seen := map[string]bool{}
+	for _, r := range side {
+		if seen[r.Doc.RunID] {
+			return r.Doc.RunID
+		}
+		seen[r.Doc.RunID] = true
+	}
+	return ""
+}
+
+// sharesRuns reports whether a floor was measured from any of the runs.
+func sharesRuns(f *Floor, runs []*Run) bool {
+	return f != nil && slices.ContainsFunc(f.Runs, func(of RunRef) bool {
+		return slices.ContainsFunc(runs, func(r *Run) bool { return r.Doc.RunID == of.RunID })
+	})
 }
 
 func or(s, empty string) string {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,11 +77,16 @@ func TestLoadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A manifest that was made to fit does not help: the result has the records' hash too.
+	fit := func(change func() error) func() error {
+		return func() error { return errors.Join(change(), result.WriteManifest(dir, "a")) }
+	}
 	for want, change := range map[string]func() error{
-		"not the file that result.json was computed from": func() error { return os.WriteFile(name, text[:len(text)/2], 0o600) },
-		"records.jsonl:1:": func() error { return os.WriteFile(name, append([]byte("{]\n"), text...), 0o600) },
-		"no such file":     func() error { return os.Remove(name) },
-		"not a plain file": func() error { return os.Mkdir(name, 0o700) },
+		"differs from the manifest":                       func() error { return os.WriteFile(name, text[:len(text)/3], 0o600) },
+		"not the file that result.json was computed from": fit(func() error { return os.WriteFile(name, text[:len(text)/2], 0o600) }),
+		"records.jsonl:1:":                                fit(func() error { return os.WriteFile(name, append([]byte("{]\n"), text...), 0o600) }),
+		"no such file":                                    func() error { return os.Remove(name) },
+		"not a plain file":                                func() error { return os.Mkdir(name, 0o700) },
 	} {
 		_ = os.RemoveAll(name)
 		if err := os.WriteFile(name, text, 0o600); err != nil {

@@ -53,9 +53,12 @@ const (
 	left // censored or overflowed: in no figure
 )
 
-// Load reads the result.json and records.jsonl of a run's folder. It refuses
-// records that are not those which the result was computed from, by their hash.
+// Load reads the result.json and records.jsonl of a run's folder. It refuses a
+// folder without a manifest, or that is not as its run left it.
 func Load(dir string) (*Run, error) {
+	if err := result.Verify(dir); err != nil {
+		return nil, fmt.Errorf("%s is not as its run left it: %w", dir, err)
+	}
 	doc, err := result.Read(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
