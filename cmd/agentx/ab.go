@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/org/agentx-action/pkg/load/replay"
-	"github.com/org/agentx-action/pkg/publish/table"
-	"github.com/org/agentx-action/pkg/result/compare"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -63,31 +61,13 @@ func abba(rounds int) (order []string) {
 }
 
 func (a *abCmd) judge(c *console, heads, bases []string) error {
-	head, err := loadRuns(heads)
+	o, err := withFloor(a.Floor)
 	if err != nil {
 		return err
 	}
-	base, err := loadRuns(bases)
-	if err != nil {
+	comparison, err := compareSides(c.out, heads, bases, o, filepath.Join(a.OutputArtifactDir, result.FileComparison))
+	if comparison == nil {
 		return err
 	}
-	o := compare.Options{CreatedAt: time.Now()}
-	if a.Floor != "" {
-		if o.Floor, err = compare.LoadFloor(a.Floor); err != nil {
-			return err
-		}
-	}
-	comparison, err := compare.Compare(head, base, o)
-	if err != nil {
-		return err
-	}
-	if err := table.Comparison(c.out, comparison, table.Options{Color: inColor(c.out)}); err != nil {
-		return err
-	}
-	name, err := writeComparison(comparison, heads[0], filepath.Join(a.OutputArtifactDir, fileComparison))
-	if err != nil {
-		return errors.Join(err, outcome(comparison, a.FailOn == "regression"))
-	}
-	fmt.Fprintf(c.out, "\ncomparison: %s\n", name)
-	return outcome(comparison, a.FailOn == "regression")
+	return errors.Join(err, outcome(comparison, a.FailOn == "regression"))
 }

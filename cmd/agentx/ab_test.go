@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/org/agentx-action/pkg/engine/sim"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
@@ -37,7 +38,7 @@ func TestAB(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	text, readErr := os.ReadFile(filepath.Join(dir, fileComparison))
+	text, readErr := os.ReadFile(filepath.Join(dir, result.FileComparison))
 	if readErr != nil {
 		t.Fatal(readErr)
 	}

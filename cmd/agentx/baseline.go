@@ -5,9 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
-	"github.com/org/agentx-action/pkg/publish/table"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
@@ -19,7 +18,7 @@ func baselineDirs(dir string) (dirs []string) {
 		return nil
 	}
 	for _, e := range entries {
-		if ok, _ := filepath.Match("fixed-*", e.Name()); ok && e.IsDir() {
+		if e.IsDir() && strings.HasPrefix(e.Name(), result.FolderFixed) {
 			dirs = append(dirs, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -41,22 +40,12 @@ func againstFixed(dir string, doc *result.Document) []compare.AgainstFixed {
 // compareWith compares the run in a folder with the base's runs, shows what
 // changed and writes it beside the result.
 func (r *replayFlags) compareWith(out io.Writer, dir string) (*compare.Comparison, error) {
-	head, err := compare.Load(dir)
+	o, err := withFloor(r.Floor)
 	if err != nil {
 		return nil, err
 	}
 	if r.CompareWith, err = expand(r.CompareWith); err != nil {
 		return nil, err
-	}
-	base, err := loadRuns(r.CompareWith)
-	if err != nil {
-		return nil, err
-	}
-	o := compare.Options{CreatedAt: time.Now()}
-	if r.Floor != "" {
-		if o.Floor, err = compare.LoadFloor(r.Floor); err != nil {
-			return nil, err
-		}
 	}
 	if o.HeadFixed, err = readAll(baselineDirs(dir)); err != nil {
 		return nil, err
@@ -64,19 +53,8 @@ func (r *replayFlags) compareWith(out io.Writer, dir string) (*compare.Compariso
 	if o.BaseFixed, err = readAll(baselineDirs(r.CompareWith[0])); err != nil {
 		return nil, err
 	}
-	c, err := compare.Compare([]*compare.Run{head}, base, o)
-	if err != nil {
-		return nil, err
-	}
 	fmt.Fprintln(out)
-	if err := table.Comparison(out, c, table.Options{Color: inColor(out)}); err != nil {
-		return c, err
-	}
-	name, err := writeComparison(c, dir, "")
-	if err == nil {
-		fmt.Fprintf(out, "\ncomparison: %s\n", name)
-	}
-	return c, err
+	return compareSides(out, []string{dir}, r.CompareWith, o, "")
 }
 
 // inColor reports whether colour codes help: on a terminal whose user did not

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,27 +59,45 @@ func (c *compareCmd) Run(to *console) error {
 	if err != nil {
 		return err
 	}
-	head, err := loadRuns(heads)
+	comparison, err := compareSides(to.out, heads, bases, o, c.Output)
 	if err != nil {
 		return err
+	}
+	return outcome(comparison, c.FailOn == "regression")
+}
+
+// compareSides compares the runs in two lists of folders, shows what changed and
+// writes it: to output, or beside the head's first result when that is empty.
+func compareSides(out io.Writer, heads, bases []string, o compare.Options, output string) (*compare.Comparison, error) {
+	head, err := loadRuns(heads)
+	if err != nil {
+		return nil, err
 	}
 	base, err := loadRuns(bases)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	comparison, err := compare.Compare(head, base, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := table.Comparison(to.out, comparison, table.Options{Color: inColor(to.out)}); err != nil {
-		return err
+	if err := table.Comparison(out, comparison, table.Options{Color: inColor(out)}); err != nil {
+		return comparison, err
 	}
-	name, err := writeComparison(comparison, heads[0], c.Output)
-	if err != nil {
-		return err
+	name, err := writeComparison(comparison, heads[0], output)
+	if err == nil {
+		fmt.Fprintf(out, "\ncomparison: %s\n", name)
 	}
-	fmt.Fprintf(to.out, "\ncomparison: %s\n", name)
-	return outcome(comparison, c.FailOn == "regression")
+	return comparison, err
+}
+
+// withFloor are the options of a comparison with a noise floor, if one is named.
+func withFloor(name string) (o compare.Options, err error) {
+	o.CreatedAt = time.Now()
+	if name != "" {
+		o.Floor, err = compare.LoadFloor(name)
+	}
+	return o, err
 }
 
 // outcome is what a comparison means for the exit code.
@@ -106,7 +125,11 @@ func (c *compareCmd) sides() (head, base []string, err error) {
 }
 
 func (c *compareCmd) options(heads, bases []string) (compare.Options, error) {
-	o := compare.Options{CreatedAt: time.Now(), AllowMismatch: c.AllowMismatch, Thresholds: map[string]float64{}}
+	o, err := withFloor(c.Floor)
+	if err != nil {
+		return o, err
+	}
+	o.AllowMismatch, o.Thresholds = c.AllowMismatch, map[string]float64{}
 	if len(c.Axis) > 0 {
 		o.Axis = c.Axis
 	}
@@ -117,12 +140,6 @@ func (c *compareCmd) options(heads, bases []string) (compare.Options, error) {
 			return o, &run.UsageError{Err: fmt.Errorf("--threshold %s: want METRIC=X with a gated metric and X not below 0", t)}
 		}
 		o.Thresholds[key] = v
-	}
-	var err error
-	if c.Floor != "" {
-		if o.Floor, err = compare.LoadFloor(c.Floor); err != nil {
-			return o, err
-		}
 	}
 	if o.HeadFixed, err = readAll(orBaselines(c.HeadFixed, heads[0])); err != nil {
 		return o, err

@@ -65,13 +65,10 @@ func writeReport(c *console, dir string, o page.Options) error {
 	return err
 }
 
-// fileComparison is where a comparison lies in the folder of its head.
-const fileComparison = "comparison.json"
-
 // ownComparison reads the comparison in a run's folder. One of an earlier run in
 // the same folder doesn't count.
 func ownComparison(dir string, doc *result.Document, w io.Writer) *compare.Comparison {
-	name := filepath.Join(dir, fileComparison)
+	name := filepath.Join(dir, result.FileComparison)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -102,17 +99,9 @@ func readComparison(name string) (*compare.Comparison, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a plain file", name)
 	}
-	f, err := os.Open(name)
+	text, err := readBounded(name, maxComparison)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxComparison+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxComparison {
-		return nil, fmt.Errorf("%s: larger than %d bytes", name, maxComparison)
 	}
 	c, err := compare.Decode(text)
 	if err != nil {

@@ -21,6 +21,8 @@ const (
 	FileAIPerf        = "profile_export_aiperf.json"
 	FileAIPerfCSV     = "profile_export_aiperf.csv"
 	FileComparison    = "comparison.json"
+	FileSeries        = "engine_metrics.jsonl" // the engine's metrics, one sample a line
+	FileReport        = "report.html"
 	FileManifest      = "manifest.json"
 )
 
@@ -57,9 +59,9 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// writeAtomic writes a file under a temporary name and renames it when write
+// WriteAtomic writes a file under a temporary name and renames it when write
 // has succeeded and the bytes are on disk, so that nobody sees half of it.
-func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err error) {
+func WriteAtomic(root *os.Root, name string, write func(io.Writer) error) (err error) {
 	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:8]+".tmp")
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -84,7 +86,7 @@ func writeAtomic(root *os.Root, name string, write func(io.Writer) error) (err e
 	return root.Rename(temp, name)
 }
 
-// removeTemps removes what a crash during writeAtomic left of our own files.
+// removeTemps removes what a crash during WriteAtomic left of our own files.
 func removeTemps(root *os.Root) {
 	for _, name := range []string{FileFacts, FileResult, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords, FileComparison, FileManifest} {
 		left, err := fs.Glob(root.FS(), "."+name+".*.tmp")
@@ -108,7 +110,7 @@ func WriteFile(dir, name string, text []byte) error {
 }
 
 func writeBytes(root *os.Root, name string, text []byte) error {
-	return writeAtomic(root, name, func(w io.Writer) error {
+	return WriteAtomic(root, name, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

@@ -56,7 +56,7 @@ func exportRecords(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	return writeAtomic(root, FileAIPerfRecords, func(w io.Writer) error {
+	return WriteAtomic(root, FileAIPerfRecords, func(w io.Writer) error {
 		if !exists(root, FileRecords) {
 			return nil
 		}

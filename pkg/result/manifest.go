@@ -135,18 +135,32 @@ func decodeManifest(text []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// Folders of a run's folder that belong to it as a whole.
-var folders = []string{"charts", "fixed-"}
+// Folders of a run's folder that belong to it as a whole: that of the charts, and
+// those whose names begin with FolderFixed, each a fixed-length baseline.
+const (
+	FolderCharts = "charts"
+	FolderFixed  = "fixed-"
+)
 
-// belongs reports whether a file, by its path in the folder, is the run's: one of
-// the names that this program writes, or in a folder of its own.
+// Files are the names that a run may write at the top of its folder, the
+// manifest first.
+func Files() []string {
+	return []string{FileManifest, FileResult, FileFacts, FileRecords, FileTrees, FileSamples, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords,
+		FileSeries, FileReport, FileComparison}
+}
+
+// IsFolder reports whether a folder of that name in a run's folder is the run's.
+func IsFolder(name string) bool { return name == FolderCharts || strings.HasPrefix(name, FolderFixed) }
+
+// belongs reports whether a file, by its path in the folder, is the run's and
+// stands in the manifest: one of the names that this program writes, or in a
+// folder of its own.
 func belongs(name string) bool {
 	top, _, inside := strings.Cut(name, "/")
 	if inside {
-		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(top, f) })
+		return IsFolder(top)
 	}
-	return slices.Contains([]string{FileFacts, FileRecords, FileTrees, FileSamples, FileResult, FileAIPerfRecords, FileAIPerf, FileAIPerfCSV,
-		"engine_metrics.jsonl", "report.html", "comparison.json"}, name)
+	return name != FileManifest && slices.Contains(Files(), name)
 }
 
 // list gives the run's files below the root but the manifest, sorted.

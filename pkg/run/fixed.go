@@ -72,7 +72,7 @@ func (s *session) points(loads []int) (out []point) {
 			continue
 		}
 		for _, c := range loads {
-			name := fmt.Sprintf("fixed-%dx%d", shape.ISL, shape.OSL)
+			name := fmt.Sprintf("%s%dx%d", result.FolderFixed, shape.ISL, shape.OSL)
 			if len(loads) > 1 {
 				name += fmt.Sprintf("-c%d", c)
 			}

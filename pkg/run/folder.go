@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/org/agentx-action/pkg/result"
@@ -37,12 +36,6 @@ func claim(dir string) (release func(), moved string, err error) {
 	return release, moved, nil
 }
 
-// ours are the files of a run at the top of its folder.
-var ours = []string{
-	result.FileManifest, result.FileResult, result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples,
-	result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords, fileSeries, "report.html", "comparison.json",
-}
-
 // foldersOf are the folders of a run below its folder.
 func foldersOf(dir string) (names []string) {
 	entries, err := os.ReadDir(dir)
@@ -50,7 +43,7 @@ func foldersOf(dir string) (names []string) {
 		return nil
 	}
 	for _, e := range entries {
-		if e.IsDir() && (e.Name() == "charts" || strings.HasPrefix(e.Name(), "fixed-")) {
+		if e.IsDir() && result.IsFolder(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -58,7 +51,7 @@ func foldersOf(dir string) (names []string) {
 }
 
 func holdsRun(dir string) bool {
-	for _, name := range ours {
+	for _, name := range result.Files() {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
@@ -76,7 +69,7 @@ func rotate(dir string) (string, error) {
 		} else if err != nil {
 			return "", err
 		}
-		for _, name := range append(foldersOf(dir), ours...) {
+		for _, name := range append(foldersOf(dir), result.Files()...) {
 			err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name))
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return "", err

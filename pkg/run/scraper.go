@@ -12,9 +12,6 @@ import (
 	"github.com/org/agentx-action/pkg/result"
 )
 
-// fileSeries holds the engine's metrics, one sample a line.
-const fileSeries = "engine_metrics.jsonl"
-
 // Marks between which the engine's counters are taken.
 const (
 	markStart     = "start"     // before the first probe
@@ -85,7 +82,7 @@ func (k *scraper) keep(dir string) error {
 	if len(k.recorders) == 0 {
 		return nil
 	}
-	return k.series.open(filepath.Join(dir, fileSeries))
+	return k.series.open(filepath.Join(dir, result.FileSeries))
 }
 
 // phase takes the counters at the border of a phase. Between the phases nothing

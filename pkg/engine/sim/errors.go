@@ -16,8 +16,6 @@ type refusal struct {
 	param         string
 }
 
-func (r *refusal) Error() string { return r.message }
-
 func badRequest(param, format string, args ...any) *refusal {
 	return &refusal{http.StatusBadRequest, "BadRequestError", fmt.Sprintf(format, args...), param}
 }

@@ -1,10 +1,8 @@
 package page
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -20,18 +18,9 @@ import (
 
 // The files that a report adds to a folder.
 const (
-	File   = "report.html"
-	Charts = "charts"
+	File   = result.FileReport
+	Charts = result.FolderCharts
 )
-
-// Files are all that a report may consist of, relative to the folder, with slashes.
-func Files() []string {
-	files := []string{File}
-	for _, name := range chart.Names {
-		files = append(files, path.Join(Charts, name+".svg"), path.Join(Charts, name+".png"))
-	}
-	return files
-}
 
 // Options are what a report has beside the folder. The zero value is a report of the
 // run alone.
@@ -100,41 +89,18 @@ func (in *Input) write(root *os.Root, out *Written) error {
 			if kind == ".png" {
 				draw = in.Charts[i].PNG
 			}
-			if err := replace(root, file, draw); err != nil {
+			if err := result.WriteAtomic(root, file, draw); err != nil {
 				errs = append(errs, err)
 				continue
 			}
 			out.Files = append(out.Files, file)
 		}
 	}
-	if err := replace(root, File, in.HTML); err != nil {
+	if err := result.WriteAtomic(root, File, in.HTML); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
 	out.Files = append(out.Files, File)
 	return errors.Join(errs...)
-}
-
-// replace writes a file under a temporary name and renames it.
-func replace(root *os.Root, name string, write func(io.Writer) error) (err error) {
-	temp := path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:8]+".tmp")
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-			_ = root.Remove(temp)
-		}
-	}()
-	if err := write(f); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return root.Rename(temp, name)
 }
 
 // gather reads what the page is made of.
