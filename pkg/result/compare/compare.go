@@ -130,7 +130,7 @@ func refusal(keys []Mismatch) string {
 func (c *Comparison) judge(head, base []*Run, o *Options) {
 	p := pair(head, base)
 	c.Pairing = p.Pairing
-	noises := noiseOf(head, base, o.Floor)
+	noises := p.noises(o.Floor)
 	estimates := map[string]*estimate{}
 	for _, s := range p.statistics() {
 		e := bootstrap(s, max(o.Resamples, minResamples), max(o.Seed, 1))
