@@ -10,6 +10,10 @@ type EngineFacts struct {
 	Version string `json:"version,omitzero"`
 	// Model that it serves.
 	Model string `json:"model,omitzero"`
+	// How it was brought up: process, docker or compose; absent when it was there.
+	Driver string `json:"driver,omitzero"`
+	// Declared environment, secrets masked.
+	Env map[string]string `json:"env,omitzero"`
 	// Image with its digest.
 	Image string `json:"image,omitzero"`
 	// Command line, secrets removed.

@@ -22,6 +22,7 @@ const (
 	FileAIPerfCSV     = "profile_export_aiperf.csv"
 	FileComparison    = "comparison.json"
 	FileSeries        = "engine_metrics.jsonl" // the engine's metrics, one sample a line
+	FileEngineLog     = "engine.log"           // of an engine that we brought up, once it is down
 	FileReport        = "report.html"
 	FileManifest      = "manifest.json"
 )

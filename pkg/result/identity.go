@@ -148,6 +148,9 @@ func (f *Facts) engineIdentity(put func(key, value string)) {
 			put("engine_args", string(args))
 		}
 	}
+	for name, x := range e.Env {
+		put("engine_env."+name, x)
+	}
 	put("engine_model", e.Model)
 	put("session_routing", e.SessionRouting)
 	put("replicas", integer(e.Replicas))

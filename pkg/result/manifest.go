@@ -65,6 +65,29 @@ func WriteManifest(dir, runID string) error {
 	return writeBytes(root, FileManifest, text)
 }
 
+// ReadManifest reads a folder's manifest without looking at the files. A folder
+// without one gives an error that is fs.ErrNotExist.
+func ReadManifest(dir string) (*Manifest, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return readManifest(root)
+}
+
+func readManifest(root *os.Root) (*Manifest, error) {
+	text, err := readDocument(root, FileManifest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FileManifest, err)
+	}
+	return m, nil
+}
+
 // Verify holds the folder against its manifest: every file listed is there with
 // its size and hash, and no other file of the run's names is. All faults are in the error, joined.
 func Verify(dir string) error {
@@ -78,13 +101,9 @@ func Verify(dir string) error {
 }
 
 func verify(root *os.Root) (*Manifest, error) {
-	text, err := readDocument(root, FileManifest)
+	m, err := readManifest(root)
 	if err != nil {
 		return nil, err
-	}
-	m, err := decodeManifest(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FileManifest, err)
 	}
 	var faults []error
 	listed := map[string]bool{}
@@ -146,7 +165,7 @@ const (
 // manifest first.
 func Files() []string {
 	return []string{FileManifest, FileResult, FileFacts, FileRecords, FileTrees, FileSamples, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords,
-		FileSeries, FileReport, FileComparison}
+		FileSeries, FileEngineLog, FileReport, FileComparison}
 }
 
 // IsFolder reports whether a folder of that name in a run's folder is the run's.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -36,9 +37,12 @@ func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
 			MarkerTokens: &s.probes.MarkerTokens, ProbeDrift: &drift,
 		}
 	}
+	var died *engineDied
 	switch {
 	case out.Aborted != nil:
 		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "failed_request_threshold", Error: out.Aborted.Error()}
+	case out.Cancelled && errors.As(runErr, &died):
+		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "engine_died", Error: runErr.Error()}
 	case out.Cancelled:
 		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "user"}
 	case runErr != nil:
@@ -111,6 +115,9 @@ func (s *session) settingsFacts() result.Settings {
 		Other: map[string]string{},
 	}
 	f.ExtraInputs = s.extraInputs()
+	if s.sweep != "" {
+		f.Other["sweep"] = s.sweep
+	}
 	for k, on := range map[string]bool{"burst_phase_starts": s.Burst, "use_think_time_only": s.Delays == replay.DelaysThink} {
 		if on {
 			f.Other[k] = "true"
@@ -220,6 +227,7 @@ func (s *session) engineFacts() result.EngineFacts {
 			f.Args = []string{string(text)} // its parameters are what an engine's arguments are
 		}
 	}
+	s.keeper.facts(&f)
 	switch {
 	case s.Client.SessionID:
 		f.SessionRouting = "X-Session-ID"
@@ -231,6 +239,7 @@ func (s *session) engineFacts() result.EngineFacts {
 	s.scraper.fill(&f)
 	if f.ColdStart != nil {
 		f.ColdStart.Reset = s.wasReset
+		f.ColdStart.OwnPromptTokens = s.keeper.probed()
 	}
 	return f
 }

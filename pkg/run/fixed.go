@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -39,15 +40,20 @@ func Fixed(ctx context.Context, o Options) ([]Report, error) {
 	if err := s.checkPoints(points); err != nil {
 		return nil, err
 	}
-	engine, err := s.embed()
-	defer engine.close()
-	if err != nil {
-		return nil, err
-	}
 	if len(points) == 1 {
 		points[0].dir = s.Dir
 	}
-	return s.runPoints(ctx, points)
+	release, err := s.own()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	s.keeper = &keeper{o: &s.Options, say: s.say}
+	if err := s.keeper.renew(ctx, s.Dir); err != nil {
+		return nil, err
+	}
+	reports, err := s.runPoints(ctx, points)
+	return reports, errors.Join(err, s.keeper.close(ctx))
 }
 
 // baseline runs it after a replay, on the same engine, below the replay's folder,
@@ -110,11 +116,22 @@ func (s *session) fits() error {
 }
 
 func (s *session) runPoints(ctx context.Context, points []point) (reports []Report, err error) {
-	for _, p := range points {
-		f := &session{Options: s.Options, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now()}
+	for i, p := range points {
+		f := &session{Options: s.Options, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now(), keeper: s.keeper}
 		f.say = &progress{w: s.Progress, every: s.Stats, live: s.Live, fixed: true}
 		f.Dir = p.dir
-		report, err := f.fixedPoint(ctx, p)
+		if s.Deploy.Fresh == FreshPoint && (i > 0 || s.corpus != nil) { // the first alone has one already
+			if err := os.MkdirAll(p.dir, 0o755); err != nil {
+				return reports, err
+			}
+			if err := s.keeper.renew(ctx, p.dir); err != nil {
+				return reports, err
+			}
+		}
+		report, err := f.watched(ctx, func(ctx context.Context) (Report, error) { return f.fixedPoint(ctx, p) })
+		if s.Deploy.Fresh == FreshPoint {
+			err = errors.Join(err, s.keeper.close(ctx)) // so that its log is among the folder's files
+		}
 		if report.Document != nil {
 			reports = append(reports, report)
 		}
@@ -190,12 +207,18 @@ func (s *session) prepareFixed(ctx context.Context, cfg *fixed.Config) (proof ca
 
 func (s *session) measureFixed(ctx context.Context, cfg fixed.Config, proof cacheProof) (Report, error) {
 	report := Report{Dir: s.Dir}
-	release, err := s.own()
-	if err != nil {
+	if s.Dir != s.keeper.o.Dir { // a folder below it, which is claimed already
+		release, err := s.own()
+		if err != nil {
+			s.scraper.stop()
+			return report, err
+		}
+		defer release()
+	}
+	if err := s.scraper.keep(s.Dir); err != nil {
 		s.scraper.stop()
 		return report, err
 	}
-	defer release()
 	k, err := newSink(s.Dir, s.say, s.scraper)
 	if err != nil {
 		s.scraper.stop()
@@ -213,6 +236,8 @@ func (s *session) measureFixed(ctx context.Context, cfg fixed.Config, proof cach
 	}
 	switch {
 	case runErr != nil:
+	case out.Cancelled && diedOf(ctx) != nil:
+		runErr = diedOf(ctx)
 	case out.Cancelled:
 		runErr = ErrCancelled
 	case k.ok == 0:

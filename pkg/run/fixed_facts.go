@@ -35,7 +35,10 @@ func (s *session) fixedFacts(out *fixed.Outcome, cfg fixed.Config, proof cachePr
 		constant, message, drift := float64(s.probes.Overhead.Prompt), 0.0, float64(s.probes.DriftTokens)
 		f.Calibration = &result.Calibration{Source: "probes", TemplateConstant: &constant, TemplatePerMessage: &message, ProbeDrift: &drift}
 	}
+	var died *engineDied
 	switch {
+	case errors.As(runErr, &died):
+		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "engine_died", Error: runErr.Error()}
 	case errors.Is(runErr, ErrCancelled):
 		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "user"}
 	case runErr != nil:

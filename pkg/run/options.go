@@ -28,8 +28,9 @@ type Options struct {
 	Corpus corpus.Options
 
 	Models []string
-	Client openai.Config // of the engine; URL is empty with Sim
+	Client openai.Config // of the engine; URL is empty where one is brought up
 	Sim    *sim.Config   // run the embedded engine and use it
+	Deploy Deploy        // or bring one up
 
 	Sampling replay.Sampling
 	Delays   replay.Delays

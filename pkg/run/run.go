@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/org/agentx-action/pkg/load/calibrate"
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
@@ -41,27 +39,19 @@ type session struct {
 	say      *progress
 	wasReset bool // the engine's cache, and proven so
 	started  time.Time
+	keeper   *keeper
+	sweep    string // where this run stands in a sweep; empty when it is none
 }
 
-// Replay runs the agentic benchmark. Its error says why the run failed or did
-// not start. Cancelling ctx ends the run in order, with ErrCancelled.
+// Replay runs the agentic benchmark, and the baseline after it. Its error says why
+// the run failed or did not start. Cancelling ctx ends the run in order, with
+// ErrCancelled.
 func Replay(ctx context.Context, o Options) (Report, error) {
-	s := &session{Options: o, clock: record.NewClock(), runID: uuid.NewString(), started: time.Now()}
-	s.say = &progress{w: o.Progress, every: o.Stats, live: o.Live}
-	if err := s.prepare(); err != nil {
+	reports, err := Sweep(ctx, o)
+	if len(reports) == 0 {
 		return Report{}, err
 	}
-	engine, err := s.connect(ctx)
-	defer engine.close()
-	if err != nil {
-		return Report{}, err
-	}
-	defer s.client.Close()
-	report, err := s.measure(ctx)
-	if err == nil && len(s.Fixed.Shapes) > 0 {
-		report.Fixed, err = s.baseline(ctx, report.Document)
-	}
-	return report, err
+	return reports[0], err
 }
 
 // prepare settles everything that needs no engine.
@@ -85,6 +75,19 @@ func (s *session) prepare() (err error) {
 	if err := s.checkPoints(s.points(s.Fixed.Concurrency)); err != nil {
 		return err
 	}
+	if err := s.readCorpus(); err != nil {
+		return err
+	}
+	s.maker = prompt.NewMaker(*s.Settings.RandomSeed)
+	s.maker.Shape, s.maker.ISL = s.Shape, s.ISL
+	return nil
+}
+
+// readCorpus opens the traces, unless the point before has.
+func (s *session) readCorpus() (err error) {
+	if s.corpus != nil {
+		return nil
+	}
 	if s.corpus, err = s.Source.open(s.Corpus); err != nil {
 		return &UsageError{err}
 	}
@@ -92,8 +95,6 @@ func (s *session) prepare() (err error) {
 		s.say.say("corpus: %s", n)
 	}
 	s.say.say("corpus: %s, %s", s.corpus.Name, s.corpus.Selection)
-	s.maker = prompt.NewMaker(*s.Settings.RandomSeed)
-	s.maker.Shape, s.maker.ISL = s.Shape, s.ISL
 	return nil
 }
 
@@ -113,16 +114,11 @@ func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
 	return nil, errors.New("no traces: give --input-file or --public-dataset")
 }
 
-// connect starts the embedded engine where it is asked for, finds the model and
-// probes it.
-func (s *session) connect(ctx context.Context) (*embedded, error) {
-	engine, err := s.embed()
-	if err != nil {
-		return nil, err
-	}
+// connect finds the model and probes it.
+func (s *session) connect(ctx context.Context) error {
 	s.Client.IgnoreEOS = s.Settings.IgnoreEOS != nil && *s.Settings.IgnoreEOS
 	if err := s.dial(ctx); err != nil {
-		return engine, err
+		return err
 	}
 	s.scraper = newScraper(ctx, s)
 	if s.ResetCache {
@@ -131,13 +127,14 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		s.say.say("prefix cache: %s", proof)
 	}
 	marker := prompt.NewMarker(s.Marker, s.runID, 0, 0, "probe")
+	var err error
 	if s.probes, err = calibrate.Measure(ctx, s.client, s.Models[0], s.maker, marker); err != nil {
 		s.scraper.stop()
-		return engine, err
+		return err
 	}
 	s.reportProbes()
 	s.maker.Overhead, s.maker.MarkerTokens = s.probes.Overhead, s.probes.MarkerTokens
-	return engine, nil
+	return nil
 }
 
 // await finds the model, waiting for a server that is still starting.
@@ -153,20 +150,6 @@ func (s *session) await(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// embed starts the embedded engine where it is asked for.
-func (s *session) embed() (*embedded, error) {
-	if s.Sim == nil {
-		return nil, nil
-	}
-	engine, err := startEmbedded(*s.Sim)
-	if err != nil {
-		return nil, err
-	}
-	s.Client.URL = engine.url
-	s.say.say("engine: embedded simulator at %s", engine.url)
-	return engine, nil
 }
 
 // dial makes the client and finds the model.
@@ -229,13 +212,13 @@ func (s *session) reportProbes() {
 // measure replays, and writes what was seen.
 func (s *session) measure(ctx context.Context) (Report, error) {
 	report := Report{Dir: s.Dir}
-	release, err := s.own()
-	if err != nil {
+	if err := s.scraper.keep(s.Dir); err != nil {
+		s.scraper.stop()
 		return report, err
 	}
-	defer release()
 	k, err := newSink(s.Dir, s.say, s.scraper)
 	if err != nil {
+		s.scraper.stop()
 		return report, err
 	}
 	s.scraper.mark(markWarmup)
@@ -246,7 +229,7 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 		runErr = errors.Join(runErr, fmt.Errorf("the artifacts could not be written whole: %w", err))
 	}
 	if runErr == nil {
-		runErr = judge(&out, k)
+		runErr = judge(ctx, &out, k)
 	}
 	facts := s.facts(&out, runErr)
 	if err := result.WriteFacts(s.Dir, facts); err != nil {
@@ -261,7 +244,7 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 // does not count.
 var ErrCancelled = errors.New("cancelled: what was measured is written, and does not count")
 
-// own claims the artifact folder and gives the engine's series its file.
+// own claims the artifact folder.
 func (s *session) own() (release func(), err error) {
 	release, moved, err := claim(s.Dir)
 	if err != nil {
@@ -270,18 +253,17 @@ func (s *session) own() (release func(), err error) {
 	if moved != "" {
 		s.say.say("note: the earlier run in %s is now in %s", s.Dir, moved)
 	}
-	if err := s.scraper.keep(s.Dir); err != nil {
-		release()
-		return nil, err
-	}
 	return release, nil
 }
 
 // judge finds a run that ended in order and yet measured nothing.
-func judge(out *replay.Outcome, k *sink) error {
+func judge(ctx context.Context, out *replay.Outcome, k *sink) error {
+	died := diedOf(ctx)
 	switch {
 	case out.Aborted != nil:
 		return out.Aborted
+	case out.Cancelled && died != nil:
+		return died
 	case out.Cancelled:
 		return ErrCancelled
 	case k.ok == 0 && k.failed > 0:

@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/sim"
+	"github.com/org/agentx-action/pkg/result"
+)
+
+// Deploy says how the engine is brought up. The zero value uses the one at
+// Client.URL, or the embedded one where Sim is given.
+type Deploy struct {
+	Driver deploy.Driver
+	Plan   deploy.Plan // LogFile, Model, APIKey, Endpoint and NoMetrics are filled in
+	Fresh  Fresh
+	// Hurry is set where whoever cancels a run kills it soon after: the engine then
+	// has two seconds between TERM and KILL (decisions.md 34).
+	Hurry bool
+}
+
+// Fresh says when a new engine is brought up in place of the one before.
+type Fresh string
+
+// An engine for the whole run, whose cache is reset between the points; one for
+// every concurrency, with its baseline; one for every single result.
+const (
+	FreshRun         Fresh = "run"
+	FreshConcurrency Fresh = "concurrency"
+	FreshPoint       Fresh = "point"
+)
+
+// keeper keeps the engine that is measured. The zero keeper has none.
+type keeper struct {
+	o   *Options
+	say *progress
+	log string // of the engine that is up
+	up  *deploy.Deployment
+}
+
+// engineDied says that the engine ended by itself.
+type engineDied struct{ cause error }
+
+func (e *engineDied) Error() string { return "the engine died: " + e.cause.Error() }
+func (e *engineDied) Unwrap() error { return e.cause }
+
+// deploys reports whether an engine is ours to bring up.
+func (o *Options) deploys() bool { return o.Deploy.Driver != nil || o.Sim != nil }
+
+// renew brings an engine up, in place of the one before. Its output goes into dir.
+func (k *keeper) renew(ctx context.Context, dir string) error {
+	if !k.o.deploys() {
+		return nil
+	}
+	if err := k.close(ctx); err != nil {
+		return err
+	}
+	driver, plan := k.o.Deploy.Driver, k.o.Deploy.Plan
+	plan.Model, plan.APIKey, plan.Endpoint, plan.NoMetrics = k.model(), k.o.Client.APIKey, k.o.Client.Endpoint, k.o.NoMetrics
+	plan.Progress = k.o.Progress
+	if driver == nil {
+		server, err := sim.New(*k.o.Sim)
+		if err != nil {
+			return &UsageError{err}
+		}
+		driver = deploy.Serve(func(ctx context.Context, l net.Listener) error {
+			return errors.Join(server.Serve(ctx, l), server.Close())
+		})
+		plan.NoMetrics, plan.Progress = true, nil
+	} else {
+		k.log = filepath.Join(dir, result.FileEngineLog)
+		plan.LogFile = k.log + logPartial
+	}
+	up, err := deploy.Bring(ctx, driver, plan)
+	if err != nil {
+		return errors.Join(err, k.keepLog())
+	}
+	k.up = up
+	if k.o.Sim != nil {
+		k.say.say("engine: embedded simulator at %s", up.URL)
+	}
+	return nil
+}
+
+// logPartial ends the name of the log of an engine that may still write to it.
+const logPartial = ".partial"
+
+func (k *keeper) model() string {
+	if len(k.o.Models) > 0 {
+		return k.o.Models[0]
+	}
+	return ""
+}
+
+// use points a run's options at the engine.
+func (k *keeper) use(o *Options) {
+	if k.up == nil {
+		return
+	}
+	o.Client.URL = k.up.URL
+	if len(o.MetricsURLs) == 0 {
+		o.MetricsURLs = k.up.MetricsURLs
+	}
+}
+
+// watch ends a context when the engine dies, and says so as its cause.
+func (k *keeper) watch(ctx context.Context) (context.Context, context.CancelFunc) {
+	if k.up == nil {
+		return ctx, func() {}
+	}
+	up := k.up
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-up.Died():
+			cancel(&engineDied{up.Cause()})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// diedOf is the engine's death where that ended a context.
+func diedOf(ctx context.Context) *engineDied {
+	var died *engineDied
+	if errors.As(context.Cause(ctx), &died) {
+		return died
+	}
+	return nil
+}
+
+// How long an engine is given where a cancelled run will soon be killed itself.
+const (
+	hurriedGrace = 2 * time.Second
+	hurriedDown  = 5 * time.Second
+)
+
+// close takes the engine down and gives its log its final name.
+func (k *keeper) close(ctx context.Context) error {
+	if k.up == nil {
+		return nil
+	}
+	up := k.up
+	k.up = nil
+	limit, grace := k.o.Deploy.Plan.Down, k.o.Deploy.Plan.Grace
+	if limit == 0 {
+		limit = time.Minute
+	}
+	if k.o.Deploy.Hurry && ctx.Err() != nil {
+		limit, grace = hurriedDown, hurriedGrace
+	}
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	err := up.Close(down, grace)
+	if err != nil {
+		err = fmt.Errorf("the engine was not taken down whole: %w", err)
+	}
+	return errors.Join(err, k.keepLog())
+}
+
+// keepLog gives the log its final name, and lists it with the files of the run in
+// its folder.
+func (k *keeper) keepLog() error {
+	if k.log == "" {
+		return nil
+	}
+	name := k.log
+	k.log = ""
+	if err := os.Rename(name+logPartial, name); err != nil {
+		return fmt.Errorf("the engine's log has no final name: %w", err)
+	}
+	dir := filepath.Dir(name)
+	m, err := result.ReadManifest(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // the folder of a sweep, or of a run that came to nothing
+	}
+	if err != nil {
+		return err
+	}
+	return result.WriteManifest(dir, m.RunID)
+}
+
+// facts adds what was really started.
+func (k *keeper) facts(f *result.EngineFacts) (foreign []string) {
+	if k.up == nil || k.o.Sim != nil {
+		return nil
+	}
+	e := k.up.Facts
+	f.Driver, f.Args, f.Image, f.Env = e.Driver, e.Args, e.Image, e.Env
+	if e.Replicas > 1 {
+		f.Replicas = &e.Replicas
+	}
+	return k.up.Foreign
+}
+
+// probed is how many prompt tokens the engine processed to prove that it is ready.
+func (k *keeper) probed() float64 {
+	if k.up == nil {
+		return 0
+	}
+	return float64(k.up.ProbePromptTokens)
+}
