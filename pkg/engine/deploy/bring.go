@@ -42,19 +42,20 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	}
 	dep.engine = engine
 
-	ready := false
+	settled := false
 	defer func() {
-		if !ready { // a panic as well
+		if !settled { // a panic
 			_ = dep.Close(ctx)
 		}
 	}()
-	if step, err := dep.await(ctx); err != nil {
+	step, err := dep.await(ctx)
+	settled = true
+	if err != nil {
 		failed := &StartError{Name: dep.Name, Step: step, Err: err}
 		failed.Teardown = dep.Close(ctx)
 		failed.Evidence = dep.log.evidence()
 		return nil, failed
 	}
-	ready = true
 	dep.readyAt = time.Now()
 	dep.TimeToReady = dep.readyAt.Sub(dep.began)
 	dep.log.survived()

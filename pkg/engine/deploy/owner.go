@@ -76,7 +76,7 @@ func (o Owner) Alive() (alive, known bool) {
 func started(pid int) string {
 	stat := read(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:]) // the name before it may hold anything
-	const state, start = 0, 19 // after the name: fields 3 and 22 of proc(5)
+	const state, start = 0, 19                                      // after the name: fields 3 and 22 of proc(5)
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Secrets are values that reach an engine and nothing else. The zero value has
@@ -97,7 +98,7 @@ func (s Secrets) MaskEnv(env []Var) map[string]string {
 
 // Redact is a writer to w that masks the secrets, also those that come in
 // several writes. What may be the beginning of one waits for the next write or
-// Flush. It is for one goroutine at a time.
+// Flush.
 func (s Secrets) Redact(w io.Writer) *Redactor {
 	r := &Redactor{w: w}
 	for _, value := range s.values {
@@ -112,7 +113,9 @@ type Redactor struct {
 	w       io.Writer
 	secrets [][]byte // longest first
 	begins  [256]bool
-	held    []byte
+
+	mu   sync.Mutex
+	held []byte
 }
 
 // Write writes p without secrets.
@@ -120,6 +123,8 @@ func (r *Redactor) Write(p []byte) (int, error) {
 	if len(r.secrets) == 0 {
 		return r.w.Write(p)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := r.mask(append(r.held, p...), false); err != nil {
 		return 0, err
 	}
@@ -127,7 +132,11 @@ func (r *Redactor) Write(p []byte) (int, error) {
 }
 
 // Flush writes what waited to be a secret and is none.
-func (r *Redactor) Flush() error { return r.mask(r.held, true) }
+func (r *Redactor) Flush() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mask(r.held, true)
+}
 
 func (r *Redactor) mask(text []byte, last bool) error {
 	out := make([]byte, 0, len(text))
