@@ -39,7 +39,7 @@ type Engine interface {
 
 // Facts is what was really started; it goes into the result's identity.
 type Facts struct {
-	// Driver is process, docker or compose.
+	// Driver is url, process, docker, compose or sim.
 	Driver string
 	// Args is the effective command line, secrets masked.
 	Args []string

@@ -36,6 +36,28 @@ type Plan struct {
 	// of it are kept, with a line between that says what is missing.
 	LogLimit int64
 
+	// GPUs tells who holds GPU memory: foreign users are found before the start,
+	// and after the end the engine's own memory must be back. Nil asks nobody.
+	GPUs GPUs
+
 	// Progress takes a line a step; nil takes none.
 	Progress io.Writer
+}
+
+func (p Plan) withDefaults() Plan {
+	or := func(d *time.Duration, otherwise time.Duration) {
+		if *d <= 0 {
+			*d = otherwise
+		}
+	}
+	or(&p.Load, time.Hour)
+	or(&p.Answer, 10*time.Minute)
+	or(&p.Metrics, 30*time.Second)
+	or(&p.Grace, 10*time.Second)
+	or(&p.Down, time.Minute)
+	if p.LogLimit <= 0 {
+		p.LogLimit = 64 << 20
+	}
+	p.LogLimit = max(p.LogLimit, 4<<10)
+	return p
 }
