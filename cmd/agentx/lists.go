@@ -70,7 +70,7 @@ func spreadLists(args []string) ([]string, error) {
 }
 
 // secretFlags hold what must never be written down.
-var secretFlags = []string{"--api-key", "--header", "-H"}
+var secretFlags = []string{"--api-key", "--header", "-H", "--engine-env"}
 
 // redactArgs is the command line without its secrets.
 func redactArgs(args []string) []string {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/run"
 )
 
 // runCmd is the whole job.
@@ -9,6 +12,7 @@ type runCmd struct {
 	replayFlags
 	baselineFlags
 	simFlags
+	engineFlags
 }
 
 // Run is called by the parser.
@@ -17,7 +21,14 @@ func (r *runCmd) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	if o.Client.URL == "" {
+	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags})
+	if err != nil {
+		return &run.UsageError{Err: err}
+	}
+	switch plan.Driver {
+	case driverProcess, driverDocker, driverCompose:
+		return fmt.Errorf("--driver %s: is not wired in yet; --dry-run shows what it would start", plan.Driver)
+	case driverSim:
 		cfg, err := r.simFlags.config()
 		if err != nil {
 			return err
@@ -35,6 +46,18 @@ func (r *runCmd) Run(c *console) error {
 		return err
 	}
 	return r.finish(c, o)
+}
+
+// lanes is the largest concurrency that a run will have.
+func (r *runCmd) lanes(s scenario.Settings) int {
+	lanes := 1
+	if len(s.Concurrency) == 0 && r.Scenario == "" {
+		lanes = demoLanes
+	}
+	for _, n := range s.Concurrency {
+		lanes = max(lanes, n)
+	}
+	return lanes
 }
 
 // demo makes a run without a rule set short: it shows everything and counts for nothing.
