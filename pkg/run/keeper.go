@@ -21,8 +21,10 @@ type Deploy struct {
 	Plan   deploy.Plan // LogFile, Model, APIKey, Endpoint and NoMetrics are filled in
 	Fresh  Fresh
 	// Hurry is set where whoever cancels a run kills it soon after: the engine then
-	// has two seconds between TERM and KILL (decisions.md 34).
+	// has 2.5 s between TERM and KILL (decisions.md 34).
 	Hurry bool
+	// Abandon is closed when the program is about to end: the engine is killed.
+	Abandon <-chan struct{}
 }
 
 // Fresh says when a new engine is brought up in place of the one before.
@@ -64,6 +66,9 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 	driver, plan := k.o.Deploy.Driver, k.o.Deploy.Plan
 	plan.Model, plan.APIKey, plan.Endpoint, plan.NoMetrics = k.model(), k.o.Client.APIKey, k.o.Client.Endpoint, k.o.NoMetrics
 	plan.Progress = k.o.Progress
+	if k.o.Deploy.Hurry && (plan.Grace == 0 || plan.Grace > hurriedDown/2) {
+		plan.Grace = hurriedDown / 2
+	}
 	if driver == nil {
 		server, err := sim.New(*k.o.Sim)
 		if err != nil {
@@ -135,11 +140,24 @@ func diedOf(ctx context.Context) *engineDied {
 	return nil
 }
 
-// How long an engine is given where a cancelled run will soon be killed itself.
-const (
-	hurriedGrace = 2 * time.Second
-	hurriedDown  = 5 * time.Second
-)
+// hurriedDown is how long an engine is given where a cancelled run will soon be
+// killed itself; half of it between TERM and KILL.
+const hurriedDown = 5 * time.Second
+
+// mind kills the engine when the run is abandoned; what it returns ends that.
+func (k *keeper) mind(up *deploy.Deployment) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-k.o.Deploy.Abandon:
+			ctx, cancel := context.WithTimeout(context.Background(), hurriedDown)
+			defer cancel()
+			_ = up.Kill(ctx) // the program is about to end
+		case <-done:
+		}
+	}()
+	return func() { close(done) }
+}
 
 // close takes the engine down and gives its log its final name.
 func (k *keeper) close(ctx context.Context) error {
@@ -148,16 +166,14 @@ func (k *keeper) close(ctx context.Context) error {
 	}
 	up := k.up
 	k.up = nil
-	limit, grace := k.o.Deploy.Plan.Down, k.o.Deploy.Plan.Grace
-	if limit == 0 {
-		limit = time.Minute
-	}
+	down := context.WithoutCancel(ctx)
 	if k.o.Deploy.Hurry && ctx.Err() != nil {
-		limit, grace = hurriedDown, hurriedGrace
+		var cancel context.CancelFunc
+		down, cancel = context.WithTimeout(down, hurriedDown)
+		defer cancel()
 	}
-	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	err := up.Close(down, grace)
+	defer k.mind(up)()
+	err := up.Close(down)
 	if err != nil {
 		err = fmt.Errorf("the engine was not taken down whole: %w", err)
 	}

@@ -120,6 +120,9 @@ func (d *Deployment) await(ctx context.Context) (step string, err error) {
 		return StepCompletion, err
 	}
 	d.Model = p.model
+	if first.PromptTokens != nil {
+		d.ProbePromptTokens = *first.PromptTokens
+	}
 	d.say.line("%s answers: %v", d.Model, first)
 	if d.plan.NoMetrics {
 		return "", nil

@@ -18,6 +18,9 @@ type Deployment struct {
 	Facts Facts
 	// Model that the first completion was asked of.
 	Model string
+	// ProbePromptTokens is what the first completion cost of the engine's cache; 0
+	// when it did not say.
+	ProbePromptTokens int64
 	// Foreign says who held GPU memory before the start, a line each.
 	Foreign []string
 	// TimeToReady is from the sweep to the last step.
@@ -72,8 +75,8 @@ func (d *Deployment) watch() {
 
 // Close takes the engine down and returns when it is proven gone, or with what is
 // still there. It takes [Plan.Down] at most, or until ctx's deadline where that is
-// sooner; that ctx was cancelled does not keep it from its work. Closing again is
-// no error, and tries again what failed.
+// sooner; that ctx was cancelled does not keep it from its work. KILL comes half way
+// to that end at the latest. Closing again is no error, and tries again what failed.
 func (d *Deployment) Close(ctx context.Context) error {
 	d.stop.Do(func() { close(d.stopping) })
 	d.closing.Lock()
@@ -89,7 +92,11 @@ func (d *Deployment) Close(ctx context.Context) error {
 	if e, ok := d.engine.(processes); ok && d.plan.GPUs != nil {
 		pids = e.PIDs(ctx)
 	}
-	err := d.engine.Stop(ctx, d.plan.Grace)
+	grace := d.plan.Grace
+	if end, ok := ctx.Deadline(); ok {
+		grace = min(grace, time.Until(end)/2)
+	}
+	err := d.engine.Stop(ctx, grace)
 	if err == nil {
 		err = released(ctx, d.plan.GPUs, pids)
 	}
@@ -101,6 +108,13 @@ func (d *Deployment) Close(ctx context.Context) error {
 	d.down = true
 	d.say.line("gone after %s", short(time.Since(began)))
 	return nil
+}
+
+// Kill ends the engine at once, whatever Close is waiting for at the moment. The
+// log may lack its last lines.
+func (d *Deployment) Kill(ctx context.Context) error {
+	d.stop.Do(func() { close(d.stopping) })
+	return d.engine.Stop(ctx, 0)
 }
 
 // closingTime is the context of a Close: its own, so that a cancelled run still

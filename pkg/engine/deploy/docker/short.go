@@ -1,0 +1,130 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
+)
+
+// maxShort bounds the output of a short container, in bytes.
+const maxShort = 1 << 20
+
+// RunShort runs a program of an image in a container of its own, without a network,
+// and gives what it wrote to its standard output: nvidia-smi, to see the GPUs as the
+// engine does. image is the driver's own when empty; gpus are written as
+// Config.GPUs, and the driver's Devices are given too. The container is removed
+// before it returns. An exit code other than 0 is an error with its standard error.
+func (d *Driver) RunShort(ctx context.Context, image string, argv []string, gpus string) (stdout string, err error) {
+	stdout, err = d.runShort(ctx, image, argv, gpus)
+	if err != nil {
+		return "", fmt.Errorf("docker: running %s: %w", strings.Join(argv, " "), d.explain(err))
+	}
+	return stdout, nil
+}
+
+func (d *Driver) runShort(ctx context.Context, name string, argv []string, gpus string) (stdout string, err error) {
+	if len(argv) == 0 {
+		return "", errors.New("no program is given")
+	}
+	if _, err := parseGPUs(gpus); err != nil {
+		return "", err
+	}
+	if name == "" {
+		name = d.config.Image
+	}
+	image, err := d.image(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	me, err := findSelf(ctx, d.client)
+	if err != nil {
+		return "", err
+	}
+	short := deploy.NewName()
+	marks := labels(short, me)
+	late, stop := patient(ctx)
+	defer stop()
+	defer func() {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoing)
+		defer cancel()
+		err = errors.Join(err, until(undo, "its container", func() error { return d.removeContainer(undo, short, marks) }))
+	}()
+
+	resources := Config{GPUs: gpus, Devices: d.config.Devices}.resources()
+	resources.DeviceRequests = deviceRequests(gpus, []string{"utility"}) // what nvidia-smi needs of the driver
+	made, err := d.client.ContainerCreate(late, client.ContainerCreateOptions{
+		Name:   short,
+		Config: &container.Config{Image: image.id, Entrypoint: argv[:1], Cmd: argv[1:], Labels: marks, User: d.config.User},
+		HostConfig: &container.HostConfig{
+			NetworkMode: "none", GroupAdd: d.config.Groups, Resources: resources,
+			LogConfig: container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "16m", "max-file": "1"}},
+		},
+	})
+	if err != nil {
+		return "", err
+	}
+	output, err := d.client.ContainerAttach(late, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	watch, cancel := context.WithCancel(late)
+	defer cancel()
+	wait := d.client.ContainerWait(watch, made.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	if _, err := d.client.ContainerStart(late, made.ID, client.ContainerStartOptions{}); err != nil {
+		return "", err
+	}
+	return finish(ctx, output.Reader, wait)
+}
+
+// finish collects what a short container writes until it ends.
+func finish(ctx context.Context, output io.Reader, wait client.ContainerWaitResult) (string, error) {
+	var out, diag bounded // read once copied is closed only
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = stdcopy.StdCopy(&out, &diag, output)
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case err := <-wait.Error:
+		return "", err
+	case end := <-wait.Result:
+		select {
+		case <-copied:
+		case <-time.After(5 * time.Second):
+			return "", errors.New("its output never ended")
+		}
+		if end.StatusCode != 0 {
+			return "", fmt.Errorf("exit status %d: %s", end.StatusCode, strings.TrimSpace(diag.String()+out.String()))
+		}
+	}
+	if out.cut {
+		return "", fmt.Errorf("it wrote more than %d bytes", maxShort)
+	}
+	return out.String(), nil
+}
+
+// bounded keeps the first bytes of an output.
+type bounded struct {
+	bytes.Buffer
+	cut bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	keep := min(len(p), maxShort-b.Len())
+	b.Buffer.Write(p[:keep])
+	b.cut = b.cut || keep < len(p)
+	return len(p), nil
+}
