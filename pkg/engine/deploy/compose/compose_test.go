@@ -152,6 +152,9 @@ func TestReplicasBehindRouter(t *testing.T) {
 	if len(pages) != 2 || pages[0] == pages[1] {
 		t.Fatalf("metrics pages %q", pages)
 	}
+	for _, page := range pages {
+		await(t, strings.TrimSuffix(page, "/metrics"))
+	}
 	served := func() (n [2]int) {
 		for i, page := range pages {
 			n[i] = requests(t, page)

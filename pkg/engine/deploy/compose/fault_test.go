@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		{"no endpoint", &Driver{Files: []string{"testdata/dies.yaml"}, Env: single(docker, "", "").Env}, []string{"service:port of prepare, router"}},
 		{"no such service", single(docker, "dies.yaml", "engine"), []string{`no service "engine"`, "prepare, router"}},
 		{"replicas", single(docker, "replicas.yaml", "engine"), []string{"engine:8000", "2 replicas", "put a router before them"}},
-		{"image missing", single(docker, "missing.yaml", "engine"), []string{"docker compose up", "agentx-no-such-image"}},
+		{"image missing", single(docker, "missing.yaml", "engine"), []string{"docker compose up", "engine"}},
 		{"prepare fails", single(docker, "dies.yaml", "router"), []string{"prepare", "exit"}},
 		{"port taken", &Driver{
 			Files: []string{"testdata/fixed.yaml"}, Endpoint: Port{"engine", 8000},
