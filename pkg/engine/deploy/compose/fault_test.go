@@ -1,0 +1,211 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/deploy/docker/dockertest"
+)
+
+// single is a project of one service.
+func single(d dockertest.Docker, file, service string) *Driver {
+	return &Driver{
+		Files: []string{filepath.Join("testdata", file)}, Endpoint: Port{service, 8000},
+		Env: []deploy.Var{{Name: "ENGINE", Value: d.Image}, {Name: "PORT", Value: "0"}},
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	docker := withCompose(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
+	for _, c := range []struct {
+		name   string
+		driver *Driver
+		says   []string
+	}{
+		{"no file", &Driver{}, []string{"no file"}},
+		{"file missing", single(docker, "none.yaml", "engine"), []string{"none.yaml"}},
+		{"no endpoint", &Driver{Files: []string{"testdata/dies.yaml"}, Env: single(docker, "", "").Env}, []string{"service:port of prepare, router"}},
+		{"no such service", single(docker, "dies.yaml", "engine"), []string{`no service "engine"`, "prepare, router"}},
+		{"replicas", single(docker, "replicas.yaml", "engine"), []string{"engine:8000", "2 replicas", "put a router before them"}},
+		{"image missing", single(docker, "missing.yaml", "engine"), []string{"docker compose up", "engine"}},
+		{"prepare fails", single(docker, "dies.yaml", "router"), []string{"prepare", "exit"}},
+		{"port taken", &Driver{
+			Files: []string{"testdata/fixed.yaml"}, Endpoint: Port{"engine", 8000},
+			Env: []deploy.Var{{Name: "ENGINE", Value: docker.Image}, {Name: "PORT", Value: port}},
+		}, []string{port, "in use"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			name := deploy.NewName()
+			var log written
+			e, err := c.driver.Start(ctx, name, &log)
+			if err == nil {
+				stop(t, e)
+				t.Fatal("it started")
+			}
+			for _, want := range c.says {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			nothingLeft(t, name)
+			if c.name == "prepare fails" && !strings.Contains(log.String(), "prepare-1 | ") {
+				t.Errorf("the log lacks what prepare said:\n%s", log.String())
+			}
+		})
+	}
+}
+
+// TestCancelledStart ends the run while docker compose waits for a service.
+func TestCancelledStart(t *testing.T) {
+	docker := withCompose(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	name := deploy.NewName()
+	go func() {
+		defer cancel()
+		for range 300 {
+			l, err := docker.Client.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.Add("label", deploy.Label+"="+name)})
+			if err != nil || len(l.Items) > 0 {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	if _, err := single(docker, "waits.yaml", "router").Start(ctx, name, &written{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	nothingLeft(t, name)
+}
+
+func TestStubborn(t *testing.T) {
+	docker := withCompose(t)
+	e := start(t, single(docker, "stubborn.yaml", "engine"), &written{})
+	await(t, e.URL())
+	name := e.(*engine).name
+	stop(t, e) // a second after the signal it is killed
+	nothingLeft(t, name)
+}
+
+// TestStopInTime wants a Stop that can't finish to say what is left, and a later
+// one to finish.
+func TestStopInTime(t *testing.T) {
+	docker := withCompose(t)
+	e := start(t, single(docker, "stubborn.yaml", "engine"), &written{})
+	await(t, e.URL())
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err := e.Stop(ctx, time.Minute)
+	if err == nil || !strings.Contains(err.Error(), "container "+e.(*engine).name+"-engine-1") {
+		t.Errorf("the error is %v", err)
+	}
+	stop(t, e)
+	nothingLeft(t, e.(*engine).name)
+}
+
+func TestSweep(t *testing.T) {
+	docker := withCompose(t)
+	gone := deploy.Self()
+	gone.Started = "1" // an earlier process with our id
+	far := deploy.Self()
+	far.Namespace = "pid:[1]" // it can't be told from here
+	made := map[string]deploy.Owner{}
+	for _, owner := range []deploy.Owner{gone, deploy.Self(), far} {
+		name := deploy.NewName()
+		made[name] = owner
+		labels := map[string]string{deploy.Label: name, deploy.OwnerLabel: owner.String()}
+		if _, err := docker.Client.NetworkCreate(t.Context(), name, client.NetworkCreateOptions{Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := docker.Client.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: name, Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = docker.Client.NetworkRemove(context.Background(), name, client.NetworkRemoveOptions{})
+			_, _ = docker.Client.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{})
+		})
+	}
+	took, err := (&Driver{}).Sweep(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, owner := range made {
+		swept := strings.Contains(strings.Join(took, "\n"), "network "+name)
+		_, err := docker.Client.NetworkInspect(t.Context(), name, client.NetworkInspectOptions{})
+		_, err2 := docker.Client.VolumeInspect(t.Context(), name, client.VolumeInspectOptions{})
+		if want := owner == gone; swept != want || (err != nil) != want || (err2 != nil) != want {
+			t.Errorf("of owner %s: swept %v, network %v, volume %v", owner, swept, err, err2)
+		}
+	}
+}
+
+// TestSweepProject lets an owner die with its project running.
+func TestSweepProject(t *testing.T) {
+	docker := withCompose(t)
+	e := start(t, single(docker, "stubborn.yaml", "engine"), &written{}).(*engine)
+	d, err := dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	if took, err := d.sweep(t.Context()); err != nil || strings.Contains(strings.Join(took, " "), e.name) {
+		t.Fatalf("swept what is in use: %q, %v", took, err)
+	}
+	// What a dead owner leaves is taken by the same removal.
+	l, err := d.list(t.Context(), deploy.Label+"="+e.name)
+	if err != nil || len(l.containers) != 1 || len(l.networks) != 1 {
+		t.Fatalf("%q, %v", l.names(), err)
+	}
+	if err := d.remove(t.Context(), l, 0); err != nil {
+		t.Fatal(err)
+	}
+	nothingLeft(t, e.name)
+}
+
+func TestWithoutCompose(t *testing.T) {
+	t.Run("nothing", func(t *testing.T) {
+		alone(t, "")
+		_, err := find(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "install Docker's compose plugin") || !strings.Contains(err.Error(), "docker-compose is not on the PATH") {
+			t.Error(err)
+		}
+	})
+	t.Run("version 1", func(t *testing.T) {
+		old := filepath.Join(t.TempDir(), "old")
+		if err := os.WriteFile(old, []byte("#!/bin/sh\necho 1.29.2\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		alone(t, old)
+		_, err := find(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "docker-compose is 1.29.2") {
+			t.Error(err)
+		}
+	})
+	t.Run("no plugin", func(t *testing.T) {
+		docker := withCompose(t)
+		program := installed(t)
+		if program == "" {
+			t.Skip("the program of docker compose is not found")
+		}
+		alone(t, program)
+		e := start(t, single(docker, "stubborn.yaml", "engine"), &written{})
+		await(t, e.URL())
+	})
+}
