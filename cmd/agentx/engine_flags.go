@@ -31,6 +31,8 @@ type engineFlags struct {
 	EngineReadyTimeoutSeconds float64 `default:"600" help:"Longest time from then until the first completion." placeholder:"S" group:"Engine"`
 	EngineGraceSeconds        float64 `default:"10" help:"Time between TERM and KILL." placeholder:"S" group:"Engine"`
 
+	FreshEngine string `enum:"run,concurrency,point" default:"run" help:"When a new one is brought up: run (one for all, its cache reset between the concurrencies), concurrency (with its baseline), or point (every single result)." placeholder:"WHEN" group:"Engine"`
+
 	engineSettings
 }
 

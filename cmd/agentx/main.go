@@ -34,6 +34,7 @@ type console struct {
 	ctx      context.Context
 	out, err io.Writer
 	command  []string // as typed, secrets removed
+	will     *will
 }
 
 type grammar struct {
@@ -79,9 +80,10 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "agentx: %v\n(agentx %s --help lists the flags)\n", err, verbOf(args))
 			return exitUsage
 		}
-		ctx, stop := interruptible(stderr)
+		last := new(will)
+		ctx, stop := interruptible(stderr, last)
 		defer stop()
-		err = c.Run(&console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args)})
+		err = c.Run(&console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last})
 		if err != nil {
 			fmt.Fprintln(stderr, "agentx:", err)
 		}

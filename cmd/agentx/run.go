@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/run"
 )
@@ -21,19 +19,8 @@ func (r *runCmd) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags})
-	if err != nil {
-		return &run.UsageError{Err: err}
-	}
-	switch plan.Driver {
-	case driverProcess, driverDocker, driverCompose:
-		return fmt.Errorf("--driver %s: is not wired in yet; --dry-run shows what it would start", plan.Driver)
-	case driverSim:
-		cfg, err := r.simFlags.config()
-		if err != nil {
-			return err
-		}
-		o.Sim = &cfg
+	if err := r.engine(c, &o); err != nil {
+		return err
 	}
 	if len(o.Source.Paths) == 0 && o.Source.Public == "" {
 		o.Source.Sample = true
@@ -58,6 +45,23 @@ func (r *runCmd) lanes(s scenario.Settings) int {
 		lanes = max(lanes, n)
 	}
 	return lanes
+}
+
+// engine settles which engine is measured.
+func (r *runCmd) engine(c *console, o *run.Options) error {
+	p, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags})
+	if err != nil {
+		return &run.UsageError{Err: err}
+	}
+	if o.Deploy, err = p.deployment(c, r.FreshEngine); err != nil {
+		return err
+	}
+	if p.Driver == driverSim {
+		cfg, err := r.simFlags.config()
+		o.Sim = &cfg
+		return err
+	}
+	return nil
 }
 
 // demo makes a run without a rule set short: it shows everything and counts for nothing.

@@ -6,12 +6,48 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
+	"time"
 )
 
-// interruptible returns a context that the first SIGINT or SIGTERM ends; the
-// second ends the program on the spot.
-func interruptible(stderr io.Writer) (context.Context, func()) {
+// lastWords is how long the second signal leaves for killing an engine of ours.
+const lastWords = 2 * time.Second
+
+// will is what is still to be done when the program is about to end.
+type will struct {
+	mu   sync.Mutex
+	last func(context.Context)
+}
+
+// leave states it; what it returns takes it back.
+func (w *will) leave(last func(context.Context)) (revoke func()) {
+	w.set(last)
+	return func() { w.set(nil) }
+}
+
+func (w *will) set(last func(context.Context)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = last
+}
+
+func (w *will) execute() {
+	w.mu.Lock()
+	last := w.last
+	w.mu.Unlock()
+	if last == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	last(ctx)
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM ends. The
+// second executes the will and ends the program on the spot. GitHub sends it 7.5 s
+// after the first, and kills 2.5 s later (decisions.md 34).
+func interruptible(stderr io.Writer, w *will) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -21,6 +57,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			select {
 			case s := <-signals:
 				if n > 0 {
+					w.execute()
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}
 				fmt.Fprintln(stderr, "\nagentx: stopping in order (again to stop at once)")

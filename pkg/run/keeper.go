@@ -23,8 +23,9 @@ type Deploy struct {
 	// Hurry is set where whoever cancels a run kills it soon after: the engine then
 	// has 2.5 s between TERM and KILL (decisions.md 34).
 	Hurry bool
-	// Abandon is closed when the program is about to end: the engine is killed.
-	Abandon <-chan struct{}
+	// Will takes what is to be done at the last moment before the program ends,
+	// which is to kill the engine; what it returns takes that back. nil takes none.
+	Will func(last func(context.Context)) (revoke func())
 }
 
 // Fresh says when a new engine is brought up in place of the one before.
@@ -44,6 +45,8 @@ type keeper struct {
 	say *progress
 	log string // of the engine that is up
 	up  *deploy.Deployment
+
+	revoke func() // the will that kills it
 }
 
 // engineDied says that the engine ended by itself.
@@ -87,6 +90,9 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 		return errors.Join(err, k.keepLog())
 	}
 	k.up = up
+	if k.o.Deploy.Will != nil {
+		k.revoke = k.o.Deploy.Will(func(ctx context.Context) { _ = up.Kill(ctx) })
+	}
 	if k.o.Sim != nil {
 		k.say.say("engine: embedded simulator at %s", up.URL)
 	}
@@ -144,21 +150,6 @@ func diedOf(ctx context.Context) *engineDied {
 // killed itself; half of it between TERM and KILL.
 const hurriedDown = 5 * time.Second
 
-// mind kills the engine when the run is abandoned; what it returns ends that.
-func (k *keeper) mind(up *deploy.Deployment) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-k.o.Deploy.Abandon:
-			ctx, cancel := context.WithTimeout(context.Background(), hurriedDown)
-			defer cancel()
-			_ = up.Kill(ctx) // the program is about to end
-		case <-done:
-		}
-	}()
-	return func() { close(done) }
-}
-
 // close takes the engine down and gives its log its final name.
 func (k *keeper) close(ctx context.Context) error {
 	if k.up == nil {
@@ -172,8 +163,10 @@ func (k *keeper) close(ctx context.Context) error {
 		down, cancel = context.WithTimeout(down, hurriedDown)
 		defer cancel()
 	}
-	defer k.mind(up)()
 	err := up.Close(down)
+	if k.revoke != nil {
+		k.revoke()
+	}
 	if err != nil {
 		err = fmt.Errorf("the engine was not taken down whole: %w", err)
 	}
