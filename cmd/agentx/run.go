@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/run"
 )
 
 // runCmd is the whole job.
 type runCmd struct {
+	configFlags
 	replayFlags
 	baselineFlags
 	simFlags
@@ -16,7 +19,7 @@ type runCmd struct {
 }
 
 // Run is called by the parser.
-func (r *runCmd) Run(c *console) error {
+func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 	o, err := r.options(c)
 	if err != nil {
 		return err
@@ -25,10 +28,10 @@ func (r *runCmd) Run(c *console) error {
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
-	switch plan.Driver {
-	case driverProcess, driverDocker, driverCompose:
-		return fmt.Errorf("--driver %s: is not wired in yet; --dry-run shows what it would start", plan.Driver)
-	case driverSim:
+	if r.file != nil {
+		fmt.Fprintf(c.err, "settings from %s\n", r.file.Name)
+	}
+	if plan.Driver == driverSim {
 		cfg, err := r.simFlags.config()
 		if err != nil {
 			return err
@@ -44,6 +47,13 @@ func (r *runCmd) Run(c *console) error {
 	}
 	if o.Fixed, err = r.baseline(o.Demo); err != nil {
 		return err
+	}
+	if r.DryRun {
+		return r.dryRun(c.out, parsed, o, plan)
+	}
+	switch plan.Driver {
+	case driverProcess, driverDocker, driverCompose:
+		return fmt.Errorf("--driver %s: is not wired in yet; --dry-run shows what it would start", plan.Driver)
 	}
 	return r.finish(c, o)
 }

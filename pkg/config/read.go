@@ -29,6 +29,11 @@ type Value struct {
 	Line int
 }
 
+// Substituted reports whether a variable stands in the value.
+func (v Value) Substituted() bool {
+	return v.Key.Substitute && slices.ContainsFunc(v.Raw, variable.MatchString)
+}
+
 // Lookup is the value of a key, by its name.
 func (f *File) Lookup(name string) (Value, bool) {
 	if f == nil {
@@ -80,7 +85,7 @@ const maxErrors = 50
 func (r *reader) parse(text []byte) (*yaml.Node, error) {
 	var docs []yaml.Node
 	if err := yaml.Load(text, &docs, yaml.WithAllDocuments(), yaml.WithUniqueKeys(false)); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.file, err)
+		return nil, r.place(err)
 	}
 	if len(docs) == 0 {
 		return nil, nil
@@ -98,6 +103,15 @@ func (r *reader) parse(text []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s:%d:%d: want keys and values, as `concurrency: 8`", r.file, root.Line, root.Column)
 	}
 	return root, r.plain(root)
+}
+
+// place is an error of the parser, written as ours are.
+func (r *reader) place(err error) error {
+	var at *yaml.LoadError
+	if errors.As(err, &at) && at.Mark.Line > 0 {
+		return fmt.Errorf("%s:%d:%d: no YAML: %s", r.file, at.Mark.Line, at.Mark.Column, clip(at.Message))
+	}
+	return fmt.Errorf("%s: no YAML: %w", r.file, err)
 }
 
 // plain refuses what makes a node stand for more than what is written there.
@@ -154,18 +168,18 @@ func (r *reader) mapping(v *Value, n *yaml.Node) {
 		r.refuse(n, "%s: want names and values, as\n  %s:\n    NAME: value", v.Key.Name, v.Key.Name)
 		return
 	}
-	var seen []string
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
 		switch {
 		case name.Kind != yaml.ScalarNode || name.Value == "" || strings.ContainsAny(name.Value, "=\x00"):
 			r.refuse(name, "%s: %q is no name", v.Key.Name, clip(name.Value))
 			continue
-		case slices.Contains(seen, name.Value):
+		case seen[name.Value]:
 			r.refuse(name, "%s: %s is there already", v.Key.Name, clip(name.Value))
 			continue
 		}
-		seen = append(seen, name.Value)
+		seen[name.Value] = true
 		had := len(v.Text)
 		r.scalar(v, String, value, v.Key.Name+"."+name.Value)
 		if len(v.Text) > had {
@@ -220,7 +234,7 @@ func (r *reader) scalar(v *Value, kind Kind, n *yaml.Node, what string) {
 		return
 	}
 	v.Text = append(v.Text, r.below(v.Key, text))
-	v.Raw = append(v.Raw, raw)
+	v.Raw = append(v.Raw, r.below(v.Key, raw))
 }
 
 // shape names what a node is to a reader.

@@ -16,8 +16,8 @@ type Entry struct {
 	Source string   // a comment: where the value comes from
 	// Raw says that ${…} in Text stands for a variable, and is no text.
 	Raw bool
-	// Hide, where not nil, marks items that must not be shown.
-	Hide func(item string) bool
+	// Hidden marks the items that must not be shown; nil shows all.
+	Hidden []bool
 }
 
 // Write writes a file that Read takes. A value that must not be shown is left out,
@@ -42,8 +42,20 @@ func (e Entry) write(b *strings.Builder) {
 			fmt.Fprintf(b, "%s: []  # %s\n", e.Key.Name, e.Source)
 			return
 		}
+		switch shown := e.shown(); {
+		case shown == 0:
+			fmt.Fprintf(b, "# %s: not shown  # %s\n", e.Key.Name, e.Source)
+			return
+		case shown == 1 && len(e.Text) == 1:
+			fmt.Fprintf(b, "%s: %s  # %s\n", e.Key.Name, e.scalar(e.Key.Items, e.Text[0]), e.Source)
+			return
+		}
 		fmt.Fprintf(b, "%s:  # %s\n", e.Key.Name, e.Source)
-		for _, item := range e.Text {
+		for i, item := range e.Text {
+			if e.hidden(i) {
+				fmt.Fprint(b, "  # an item is not shown\n")
+				continue
+			}
 			fmt.Fprintf(b, "  - %s\n", e.scalar(e.Key.Items, item))
 		}
 	case Map:
@@ -56,25 +68,30 @@ func (e Entry) write(b *strings.Builder) {
 }
 
 func (e Entry) writeMap(b *strings.Builder) {
-	shown := 0
-	for _, item := range e.Text {
-		if e.Hide == nil || !e.Hide(item) {
-			shown++
-		}
-	}
-	if shown == 0 {
+	if e.shown() == 0 {
 		fmt.Fprintf(b, "%s: {}  # %s\n", e.Key.Name, e.Source)
 	} else {
 		fmt.Fprintf(b, "%s:  # %s\n", e.Key.Name, e.Source)
 	}
-	for _, item := range e.Text {
+	for i, item := range e.Text {
 		name, value, _ := strings.Cut(item, "=")
-		if e.Hide != nil && e.Hide(item) {
+		if e.hidden(i) {
 			fmt.Fprintf(b, "  # %s: not shown\n", quote(name))
 			continue
 		}
 		fmt.Fprintf(b, "  %s: %s\n", quote(name), e.scalar(String, value))
 	}
+}
+
+func (e Entry) hidden(i int) bool { return i < len(e.Hidden) && e.Hidden[i] }
+
+func (e Entry) shown() (n int) {
+	for i := range e.Text {
+		if !e.hidden(i) {
+			n++
+		}
+	}
+	return n
 }
 
 func (e Entry) scalar(kind Kind, text string) string {

@@ -41,7 +41,9 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	var b strings.Builder
 	err := Write(&b, []Entry{
 		{Key: keys[10], Text: []string{"canary"}, Source: "flag"},
-		{Key: keys[9], Text: []string{"A=1", "TOKEN=canary"}, Source: "f:3", Hide: func(item string) bool { return strings.HasPrefix(item, "TOKEN") }},
+		{Key: keys[9], Text: []string{"A=1", "TOKEN=canary"}, Source: "f:3", Hidden: []bool{false, true}},
+		{Key: keys[1], Text: []string{"a", "canary"}, Source: "f:4", Hidden: []bool{false, true}},
+		{Key: keys[0], Text: []string{"canary"}, Source: "f:5", Hidden: []bool{true}},
 	})
 	if err != nil || strings.Contains(b.String(), "canary") || !strings.Contains(b.String(), "TOKEN") {
 		t.Errorf("%v\n%s", err, b.String())
