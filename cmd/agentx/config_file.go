@@ -59,6 +59,17 @@ func (f *configFlags) BeforeResolve(ctx *kong.Context) error {
 	return nil
 }
 
+// substituted are the names in a mapping of the file whose values hold variables.
+func (f *configFlags) substituted(key string) (names []string) {
+	v, _ := f.file.Lookup(key)
+	for _, raw := range v.Raw {
+		if name, value, _ := strings.Cut(raw, "="); strings.Contains(value, "${") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // asTyped is a value in the form that the parser takes for a flag.
 func asTyped(v config.Value, flag *kong.Flag) (any, error) {
 	switch {

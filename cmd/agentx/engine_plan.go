@@ -96,6 +96,9 @@ type planInput struct {
 	APIKey string
 	Lanes  int // the largest concurrency
 	Sim    simFlags
+	// Masked are names in --engine-env whose values came from our environment: they
+	// may be secrets, whatever they are called.
+	Masked []string
 	Lookup func(string) (string, bool) // of our environment; nil = os.LookupEnv
 }
 

@@ -24,7 +24,7 @@ func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags})
+	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")})
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
