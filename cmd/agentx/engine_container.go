@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (e *engineFlags) env(base []deploy.Var, in planInput, errs *errorList) []de
 		out = append(out, v)
 	}
 	for _, name := range sortedKeys(e.EngineEnv) {
-		set("engine-env", deploy.Var{Name: name, Value: e.EngineEnv[name], Secret: secretName(name)})
+		set("engine-env", deploy.Var{Name: name, Value: e.EngineEnv[name], Secret: preset.SecretName(name) || slices.Contains(in.Masked, name)})
 	}
 	for _, name := range e.EngineSecretEnv {
 		value, ok := in.Lookup(name)
@@ -39,18 +40,6 @@ func (e *engineFlags) env(base []deploy.Var, in planInput, errs *errorList) []de
 		set("engine-secret-env", deploy.Var{Name: name, Value: value, Secret: true})
 	}
 	return out
-}
-
-// secretName reports whether a variable of that name is better not shown, wherever
-// it came from.
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	for _, part := range strings.Split(name, "_") {
-		if slices.Contains([]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "APIKEY", "CREDENTIALS"}, part) {
-			return true
-		}
-	}
-	return false
 }
 
 func sortedKeys(m map[string]string) []string {
@@ -167,6 +156,11 @@ func parseMount(text string) (engineMount, error) {
 		return m, fmt.Errorf("--mount %s: want source:target or source:target:ro", text)
 	}
 	m.Source, m.Target = parts[0], parts[1]
+	if strings.HasPrefix(m.Source, ".") { // a folder; any other word is a volume's name
+		if full, err := filepath.Abs(m.Source); err == nil {
+			m.Source = full
+		}
+	}
 	if m.Source == "" || !path.IsAbs(m.Target) {
 		return m, fmt.Errorf("--mount %s: want source:target, the target a full path", text)
 	}

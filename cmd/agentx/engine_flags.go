@@ -18,12 +18,12 @@ type engineFlags struct {
 	Pull    string   `enum:"missing,always,never" default:"missing" help:"When the image is pulled: missing, always, never." group:"Engine container"`
 	GPUs    string   `name:"gpus" help:"GPUs of the container: all, a number, or device=0,1; all with the presets of vLLM and SGLang, none otherwise, when not given." placeholder:"WHICH" group:"Engine container" config:"substitute"`
 	Device  []string `sep:"none" help:"Device file the container gets, as /dev/kfd." placeholder:"PATH" group:"Engine container"`
-	Mount   []string `sep:"none" help:"Folder of the host in the container, as source:target or source:target:ro." placeholder:"S:T" group:"Engine container" config:"substitute"`
+	Mount   []string `sep:"none" help:"Folder of the host in the container, as source:target or source:target:ro." placeholder:"S:T" group:"Engine container" config:"substitute,path"`
 	ShmSize string   `default:"16g" help:"Shared memory of the container." placeholder:"SIZE" group:"Engine container"`
 	Ulimit  []string `sep:"none" help:"Limit in the container, as memlock=-1 or nofile=1024:2048; memlock=-1 and stack=67108864 when not given." placeholder:"N=V" group:"Engine container"`
 	Network string   `help:"Network of the container: host, or the name of one; one of our own when not given." placeholder:"NAME" group:"Engine container"`
 
-	ComposeFile    []string `sep:"none" help:"Compose file that brings up the engine." placeholder:"FILE" group:"Engine by Compose"`
+	ComposeFile    []string `sep:"none" help:"Compose file that brings up the engine." placeholder:"FILE" group:"Engine by Compose" config:"substitute,path"`
 	ComposeService string   `help:"Service that takes the load, as router:8000." placeholder:"NAME:PORT" group:"Engine by Compose"`
 	ComposeMetrics []string `sep:"none" help:"Metrics page of an engine in it, as engine:8000 or engine:8000/metrics." placeholder:"NAME:PORT" group:"Engine by Compose"`
 

@@ -96,6 +96,9 @@ type planInput struct {
 	APIKey string
 	Lanes  int // the largest concurrency
 	Sim    simFlags
+	// Masked are names in --engine-env whose values came from our environment: they
+	// may be secrets, whatever they are called.
+	Masked []string
 	Lookup func(string) (string, bool) // of our environment; nil = os.LookupEnv
 }
 
@@ -201,7 +204,7 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 
 // refuseSettings names typed settings where there is no command line to put them on.
 func (e *engineFlags) refuseSettings(where string, errs *errorList) {
-	s := e.settings(planInput{})
+	s := e.presetSettings(planInput{})
 	none := preset.Settings{KeepAliveS: s.KeepAliveS, LoadS: s.LoadS, NoMetrics: s.NoMetrics, NoCacheReport: s.NoCacheReport, NoCacheReset: s.NoCacheReset, Offload: preset.OffloadNone}
 	for _, d := range []struct {
 		flag  string
@@ -220,8 +223,8 @@ func (e *engineFlags) refuseSettings(where string, errs *errorList) {
 	}
 }
 
-// settings are the typed ones, for a preset.
-func (e *engineFlags) settings(in planInput) preset.Settings {
+// presetSettings are the typed ones, for a preset.
+func (e *engineFlags) presetSettings(in planInput) preset.Settings {
 	s := preset.Settings{
 		Path: e.ModelPath, APIKey: in.APIKey, TrustRemoteCode: e.TrustRemoteCode,
 		TensorParallel: e.TensorParallelSize, PipelineParallel: e.PipelineParallelSize, DataParallel: e.DataParallelSize, DPAttention: e.DPAttention, ExpertParallel: e.ExpertParallel,
@@ -255,7 +258,7 @@ func (e *engineFlags) command(p *enginePlan, in planInput, errs *errorList) {
 	if len(e.EngineCommand) > 0 {
 		errs.add(fmt.Errorf("--engine-command: only with --engine custom; change the command line of %s by --args", p.Engine))
 	}
-	s := e.settings(in)
+	s := e.presetSettings(in)
 	s.Port = portText(p.Port)
 	if p.Driver == driverProcess {
 		s.Host = "127.0.0.1" // nobody else is to load it

@@ -12,7 +12,7 @@ type replayFlags struct {
 	ResetKVCache bool   `name:"reset-kv-cache" help:"Reset the server's prefix cache first, and prove it." group:"Server"`
 	EndpointType string `default:"chat" help:"Only chat." placeholder:"TYPE" group:"Server"`
 
-	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces"`
+	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces" config:"substitute,path"`
 	PublicDataset           string   `help:"A pinned public corpus." placeholder:"NAME" group:"Traces"`
 	CustomDatasetType       string   `help:"Only weka-trace." placeholder:"TYPE" group:"Traces"`
 	NumDatasetEntries       *int     `aliases:"num-prompts" help:"Keep the first N traces." placeholder:"N" group:"Traces"`
@@ -21,18 +21,18 @@ type replayFlags struct {
 	AllowDatasetWrap        bool     `help:"Has no effect: one trace may always be live on several lanes, kept apart by the marker." hidden:"" group:"Traces"`
 	NestedTimes             string   `default:"auto" help:"How inner subagent times are to be read: auto, absolute or relative." group:"Traces"`
 
-	Concurrency                string   `help:"Lanes: live session trees; 1 when not given." placeholder:"N" group:"Load"`
+	Concurrency                string   `help:"Lanes: live session trees; 1 when not given." placeholder:"N" group:"Load" config:"list=whole"`
 	BenchmarkDuration          *float64 `help:"Seconds to measure; 1800, 3600 with --scenario agentx, 25 with run alone." placeholder:"S" group:"Load"`
-	BenchmarkGracePeriod       *float64 `help:"Seconds for what is in flight at the end, or inf; 30." placeholder:"S" group:"Load"`
+	BenchmarkGracePeriod       *float64 `help:"Seconds for what is in flight at the end, or inf; 30." placeholder:"S" group:"Load" config:"inf"`
 	RandomSeed                 *uint64  `help:"Of start positions, shuffles and texts." placeholder:"N" group:"Load"`
 	TrajectoryStartMinRatio    *float64 `help:"Earliest entry into a trace, as a share of its time." placeholder:"R" group:"Load"`
 	TrajectoryStartMaxRatio    *float64 `help:"Latest entry." placeholder:"R" group:"Load"`
 	BurstPhaseStarts           bool     `help:"Start phases at once instead of spread." group:"Load"`
 	WarmupRequestsPerLane      *int     `help:"Requests each lane advances by before measuring." placeholder:"N" group:"Load"`
 	AgenticCacheWarmupDuration *float64 `help:"Or advance for so many seconds." placeholder:"S" group:"Load"`
-	WarmupGracePeriod          *float64 `aliases:"agentic-warmup-grace-period" help:"Longest wait for warm-up answers." placeholder:"S" group:"Load"`
-	SystemIdleGapCapSeconds    *float64 `help:"Longest time without any request in flight." placeholder:"S" group:"Load"`
-	TraceIdleGapCapSeconds     *float64 `help:"Longest time a tree has none in flight." placeholder:"S" group:"Load"`
+	WarmupGracePeriod          *float64 `aliases:"agentic-warmup-grace-period" help:"Longest wait for warm-up answers." placeholder:"S" group:"Load" config:"inf"`
+	SystemIdleGapCapSeconds    *float64 `help:"Longest time without any request in flight." placeholder:"S" group:"Load" config:"inf"`
+	TraceIdleGapCapSeconds     *float64 `help:"Longest time a tree has none in flight." placeholder:"S" group:"Load" config:"inf"`
 	FailedRequestThreshold     *float64 `help:"Stop when a larger share of the requests failed." placeholder:"R" group:"Load"`
 	IgnoreTraceDelays          *bool    `help:"Leave recorded delays out." group:"Load"`
 	UseThinkTimeOnly           bool     `help:"Take the recorded think_time as delay." group:"Load"`
@@ -56,11 +56,11 @@ type replayFlags struct {
 
 // serverFlags say where the engine is and how it is spoken to.
 type serverFlags struct {
-	URL                     []string `name:"url" short:"u" sep:"none" help:"Address of the server." placeholder:"URL" group:"Server"`
-	ModelNames              []string `name:"model-names" aliases:"model" short:"m" help:"Model name; the only one the server has, when not given." placeholder:"NAME" group:"Server"`
+	URL                     []string `name:"url" short:"u" sep:"none" help:"Address of the server." placeholder:"URL" group:"Server" config:"substitute"`
+	ModelNames              []string `name:"model-names" aliases:"model" short:"m" help:"Model name; the only one the server has, when not given." placeholder:"NAME" group:"Server" config:"substitute"`
 	CustomEndpoint          string   `name:"endpoint" aliases:"custom-endpoint" help:"Path below the address, instead of /v1/chat/completions." placeholder:"PATH" group:"Server"`
-	APIKey                  string   `name:"api-key" help:"Sent as a bearer token." placeholder:"KEY" group:"Server"`
-	Header                  []string `short:"H" sep:"none" help:"Further header, as Name:Value." placeholder:"N:V" group:"Server"`
+	APIKey                  string   `name:"api-key" help:"Sent as a bearer token." placeholder:"KEY" group:"Server" config:"substitute,secret"`
+	Header                  []string `short:"H" sep:"none" help:"Further header, as Name:Value." placeholder:"N:V" group:"Server" config:"substitute,secret"`
 	ExtraInputs             []string `sep:"none" help:"Further members of every body, as key:value or as a JSON object." placeholder:"K:V" group:"Server"`
 	Streaming               *bool    `help:"Ask for a stream (the default)." group:"Server"`
 	UseServerTokenCount     *bool    `help:"Count tokens by the server's usage (the default); =false counts the prompt's own words." group:"Server"`
@@ -82,10 +82,10 @@ type serverFlags struct {
 type outputFlags struct {
 	Goodput           []string `sep:"none" help:"Conditions of a good request, as metric:threshold." placeholder:"M:T" group:"Result"`
 	SliceDuration     *float64 `help:"Seconds of a time slice." placeholder:"S" group:"Result"`
-	OutputArtifactDir string   `aliases:"artifact-dir" default:"artifacts" help:"Folder for the artifacts." placeholder:"DIR" group:"Result"`
-	ServerMetrics     []string `sep:"none" help:"Metrics pages of the engine; /metrics of the address when not given." placeholder:"URL" group:"Result"`
-	CompareWith       []string `sep:"none" help:"Folder of a run to compare with, again for repeats of it; or of a folder of runs, whose newest accepted five are taken." placeholder:"DIR" group:"Result"`
-	Floor             string   `help:"Noise floor of the runner pool, as agentx compare --aa writes it." placeholder:"FILE" group:"Result"`
+	OutputArtifactDir string   `aliases:"artifact-dir" default:"artifacts" help:"Folder for the artifacts." placeholder:"DIR" group:"Result" config:"substitute"`
+	ServerMetrics     []string `sep:"none" help:"Metrics pages of the engine; /metrics of the address when not given." placeholder:"URL" group:"Result" config:"substitute"`
+	CompareWith       []string `sep:"none" help:"Folder of a run to compare with, again for repeats of it; or of a folder of runs, whose newest accepted five are taken." placeholder:"DIR" group:"Result" config:"substitute"`
+	Floor             string   `help:"Noise floor of the runner pool, as agentx compare --aa writes it." placeholder:"FILE" group:"Result" config:"substitute,path"`
 	NoServerMetrics   bool     `help:"Do not read the engine's metrics." group:"Result"`
 	ShowTraceTiming   bool     `help:"Show the HTTP phases at the end." group:"Result"`
 	ExportHTTPTrace   bool     `name:"export-http-trace" help:"Has no effect: the phases are always recorded." hidden:"" group:"Result"`

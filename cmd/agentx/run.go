@@ -1,12 +1,17 @@
 package main
 
 import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/run"
 )
 
 // runCmd is the whole job.
 type runCmd struct {
+	configFlags
 	replayFlags
 	baselineFlags
 	simFlags
@@ -14,12 +19,19 @@ type runCmd struct {
 }
 
 // Run is called by the parser.
-func (r *runCmd) Run(c *console) error {
+func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 	o, err := r.options(c)
 	if err != nil {
 		return err
 	}
-	if err := r.engine(c, &o); err != nil {
+	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")})
+	if err != nil {
+		return &run.UsageError{Err: err}
+	}
+	if r.file != nil {
+		fmt.Fprintf(c.err, "settings from %s\n", r.file.Name)
+	}
+	if err := r.engine(c, plan, &o); err != nil {
 		return err
 	}
 	if len(o.Source.Paths) == 0 && o.Source.Public == "" {
@@ -31,6 +43,9 @@ func (r *runCmd) Run(c *console) error {
 	}
 	if o.Fixed, err = r.baseline(o.Demo); err != nil {
 		return err
+	}
+	if r.DryRun {
+		return r.dryRun(c.out, parsed, o, plan)
 	}
 	return r.finish(c, o)
 }
@@ -48,20 +63,13 @@ func (r *runCmd) lanes(s scenario.Settings) int {
 }
 
 // engine settles which engine is measured.
-func (r *runCmd) engine(c *console, o *run.Options) error {
-	p, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags})
-	if err != nil {
-		return &run.UsageError{Err: err}
-	}
-	if o.Deploy, err = p.deployment(c, r.FreshEngine); err != nil {
+func (r *runCmd) engine(c *console, p enginePlan, o *run.Options) (err error) {
+	if o.Deploy, err = p.deployment(c, r.FreshEngine); err != nil || p.Driver != driverSim {
 		return err
 	}
-	if p.Driver == driverSim {
-		cfg, err := r.simFlags.config()
-		o.Sim = &cfg
-		return err
-	}
-	return nil
+	cfg, err := r.simFlags.config()
+	o.Sim = &cfg
+	return err
 }
 
 // demo makes a run without a rule set short: it shows everything and counts for nothing.

@@ -18,7 +18,7 @@ import (
 
 // simFlags describe the embedded engine.
 type simFlags struct {
-	SimConfig string   `placeholder:"FILE" help:"JSON file with the embedded engine's parameters." group:"Embedded engine"`
+	SimConfig string   `placeholder:"FILE" help:"JSON file with the embedded engine's parameters." group:"Embedded engine" config:"path"`
 	SimSet    []string `name:"sim-set" sep:"none" placeholder:"KEY=VALUE" help:"One of its parameters, as cost.step_base_ms=6 or faults.error_rate=0.05." group:"Embedded engine"`
 }
 

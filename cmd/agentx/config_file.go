@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/org/agentx-action/pkg/config"
+)
+
+// defaultConfig is read when it is there and no other is named.
+const defaultConfig = "agentx.yaml"
+
+// configFlags name the configuration file of a run, and show what it comes to.
+type configFlags struct {
+	Config string `help:"Configuration file, its keys the flags below; agentx.yaml when it is there. Flags win over it." placeholder:"FILE" group:"Configuration" config:"-"`
+	DryRun bool   `help:"Print the effective configuration and the engine's command, start nothing." group:"Configuration" config:"-"`
+
+	file *config.File
+	keys []config.Key
+}
+
+// BeforeResolve is called by the parser once it knows the flags that were typed: it
+// reads the file, for the flags that were not.
+func (f *configFlags) BeforeResolve(ctx *kong.Context) error {
+	command := ctx.Selected()
+	if command == nil {
+		return nil
+	}
+	f.keys = keys(command)
+	name := defaultConfig
+	for _, flag := range command.Flags {
+		if given, _ := ctx.FlagValue(flag).(string); flag.Name == "config" && given != "" {
+			name = given
+		}
+	}
+	text, err := readBounded(name, config.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) && name == defaultConfig {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if f.file, err = config.Read(name, text, f.keys, os.LookupEnv); err != nil {
+		return err
+	}
+	ctx.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		v, ok := f.file.Lookup(flag.Name)
+		if !ok {
+			return nil, nil
+		}
+		return asTyped(v, flag)
+	}))
+	return nil
+}
+
+// substituted are the names in a mapping of the file whose values hold variables.
+func (f *configFlags) substituted(key string) (names []string) {
+	v, _ := f.file.Lookup(key)
+	for _, raw := range v.Raw {
+		if name, value, _ := strings.Cut(raw, "="); strings.Contains(value, "${") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// asTyped is a value in the form that the parser takes for a flag.
+func asTyped(v config.Value, flag *kong.Flag) (any, error) {
+	switch {
+	case flag.IsMap():
+		out := map[string]any{}
+		for _, item := range v.Text {
+			name, value, _ := strings.Cut(item, "=")
+			out[name] = value
+		}
+		return out, nil
+	case flag.IsSlice():
+		out := []any{}
+		for _, item := range v.Text {
+			if v.Key.Items != config.Whole {
+				out = append(out, item)
+				continue
+			}
+			n, err := strconv.ParseInt(item, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Key.Name, err)
+			}
+			out = append(out, n)
+		}
+		return out, nil
+	}
+	return strings.Join(v.Text, ","), nil
+}
