@@ -139,7 +139,7 @@ func TestBringGivesUp(t *testing.T) {
 	}{
 		"never healthy":      {well().with("GET /health", text(503, "")), StepHealth, "HTTP 503"},
 		"health hangs":       {well().with("GET /health", hang), StepHealth, "nothing within 300ms"},
-		"a redirect":         {well().with("GET /health", http.RedirectHandler("http://elsewhere/", 302).ServeHTTP), StepHealth, "redirect"},
+		"a redirect":         {well().with("GET /health", http.RedirectHandler("http://elsewhere/", http.StatusFound).ServeHTTP), StepHealth, "redirect"},
 		"no models":          {well().with("GET /health", nil).with("GET /v1/models", text(200, `{"data":[]}`)), StepHealth, "lists no model"},
 		"completions fail":   {well().with("POST /v1/chat/completions", text(500, "boom\n\x1b[2J")), StepCompletion, "HTTP 500: boom"},
 		"completions hang":   {well().with("POST /v1/chat/completions", hang), StepCompletion, "nothing within 300ms"},

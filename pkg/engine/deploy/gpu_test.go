@@ -62,7 +62,7 @@ func TestGPUMemoryMustComeBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gpus := &fakeGPUs{list: []GPUProcess{stranger}, leaves: c.leaves}
 			p := quick()
-			p.GPUs, p.Down = gpus, 2*time.Second
+			p.GPUs, p.Down = gpus, time.Second
 			d, err := Bring(t.Context(), holding{well().driver(), gpus}, p)
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,12 @@ const (
 	markEngine = "AGENTX_ENGINE"
 	markOwner  = "AGENTX_OWNER"
 )
+
+// asksForPort tells whether a picked port would reach the engine.
+func (d *Driver) asksForPort() bool {
+	return slices.ContainsFunc(d.Command, func(arg string) bool { return strings.Contains(arg, portMark) }) ||
+		slices.ContainsFunc(d.Env, func(v deploy.Var) bool { return strings.Contains(v.Value, portMark) })
+}
 
 func withPort(text string, port int) string {
 	return strings.ReplaceAll(text, portMark, strconv.Itoa(port))

@@ -275,7 +275,9 @@ func TestPortTaken(t *testing.T) {
 
 func TestCommandMissing(t *testing.T) {
 	d := driver(t)
-	d.Command = []string{"no-such-engine", "serve"}
+	d.Command = []string{"no-such-engine", "serve", "--port=8000"}
+	mentions(t, fails(t, d, plan(), deploy.StepStart), "add --port {port}")
+	d.Port = 18000
 	mentions(t, fails(t, d, plan(), deploy.StepStart), `"no-such-engine" is not in PATH`)
 	d.Command = []string{"/no/such/engine"}
 	mentions(t, fails(t, d, plan(), deploy.StepStart), "/no/such/engine can't be started")
@@ -320,6 +322,27 @@ func TestCancelledWhileLoading(t *testing.T) {
 	var failed *deploy.StartError
 	if errors.As(err, &failed); failed.Teardown != nil {
 		t.Error(failed.Teardown)
+	}
+}
+
+// GitHub cancels while a patient Close waits for an engine that won't end.
+func TestCloseInAHurry(t *testing.T) {
+	p := plan()
+	p.Grace, p.Down = 30*time.Second, time.Minute
+	dep := bring(t, driver(t, "-stubborn"), p)
+	patient := make(chan error, 1)
+	go func() { patient <- dep.Close(context.Background()) }()
+	for len(running("AGENTX_ENGINE="+dep.Name)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // it waits
+	ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+	defer cancel()
+	if err := dep.Close(ctx); err != nil || ctx.Err() != nil {
+		t.Errorf("in a hurry: %v, %v", err, ctx.Err())
+	}
+	if err := <-patient; err != nil {
+		t.Logf("the patient one: %v", err)
 	}
 }
 
