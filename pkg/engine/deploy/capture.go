@@ -151,7 +151,7 @@ func (c *capture) join() error {
 	if err == nil {
 		_, err = io.Copy(out, rest)
 	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
 	_ = os.Remove(c.tailName())

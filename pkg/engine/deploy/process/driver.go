@@ -32,8 +32,9 @@ var _ deploy.Driver = (*Driver)(nil)
 // portMark in a command line stands for the port.
 const portMark = "{port}"
 
-// The variables that mark a process as part of an engine.
-const (
+// The variables that mark a process as part of an engine. Tests have their own,
+// so that those that run at the same time don't sweep each other's leftovers.
+var (
 	markEngine = "AGENTX_ENGINE"
 	markOwner  = "AGENTX_OWNER"
 )

@@ -17,7 +17,7 @@ func TestEnvironment(t *testing.T) {
 	declared := []deploy.Var{{Name: "HOME", Value: "/home/engine"}, {Name: "HF_TOKEN", Value: "hf", Secret: true}, {Name: markEngine, Value: "other"}}
 	got := environment(ours, declared, "agentx-1", "a/b/1/2")
 	want := []string{
-		"AGENTX_ENGINE=agentx-1", "AGENTX_OWNER=a/b/1/2", "SPT_NOENV=1",
+		markEngine + "=agentx-1", markOwner + "=a/b/1/2", "SPT_NOENV=1",
 		"PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "SLURM_JOB_ID=7", "VIRTUAL_ENV=/venv", "HF_HOME=/hf",
 		"HOME=/home/engine", "HF_TOKEN=hf",
 	}

@@ -21,6 +21,10 @@ import (
 // The test binary is also the engine that the tests start, and the agentx that
 // they kill.
 func TestMain(m *testing.M) {
+	if os.Getenv(ownMark) == "" {
+		_ = os.Setenv(ownMark, fmt.Sprintf("AGENTX_T%d_", os.Getpid()))
+	}
+	process.Marks(os.Getenv(ownMark))
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "fake-engine":
@@ -37,6 +41,12 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// ownMark tells a fake agentx how engines of this test are marked.
+const ownMark = "MARK_OF_TEST"
+
+// marked is how the environment of an engine begins.
+func marked(name string) string { return os.Getenv(ownMark) + "ENGINE=" + name }
 
 // fakeEngine serves what readiness asks for, with the faults its flags name. It
 // ends by itself after a minute, so that a failed test leaves nothing for long.

@@ -332,7 +332,7 @@ func TestCloseInAHurry(t *testing.T) {
 	dep := bring(t, driver(t, "-stubborn"), p)
 	patient := make(chan error, 1)
 	go func() { patient <- dep.Close(context.Background()) }()
-	for len(running("AGENTX_ENGINE="+dep.Name)) == 0 {
+	for len(running(marked(dep.Name))) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(100 * time.Millisecond) // it waits
@@ -369,7 +369,7 @@ func TestKilledOwnerIsSwept(t *testing.T) {
 			if err != nil || !strings.HasPrefix(name, "agentx-") {
 				t.Fatalf("%q, %v", name, err)
 			}
-			mark := "AGENTX_ENGINE=" + name
+			mark := marked(name)
 			if got := len(running(mark)); got != 2 {
 				t.Fatalf("%d processes run, want 2", got)
 			}
@@ -409,7 +409,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	name, _ := bufio.NewReader(out).ReadString('\n')
-	mark := "AGENTX_ENGINE=" + strings.TrimSpace(name)
+	mark := marked(strings.TrimSpace(name))
 	if len(running(mark)) != 1 {
 		t.Fatal("no engine runs")
 	}
@@ -483,7 +483,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Error(second.Cause())
 	default:
 	}
-	if len(running("AGENTX_ENGINE="+second.Name)) != 1 {
+	if len(running(marked(second.Name))) != 1 {
 		t.Error("the other one is gone")
 	}
 }
