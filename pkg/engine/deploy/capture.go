@@ -183,6 +183,7 @@ const longestCut = 16 << 10
 func (c *capture) evidence() Evidence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.tail.end() // last words may lack their end
 	e := Evidence{Tail: slices.Clone(c.tail.last), Log: c.path}
 	e.Fatal, e.Advice = c.tail.fatal.best()
 	return e

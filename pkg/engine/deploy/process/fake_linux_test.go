@@ -116,7 +116,7 @@ func fakeEngine(args []string) {
 		fmt.Fprint(w, "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running 0\n")
 		if *failAfter != "" && !asked.Swap(true) {
 			time.AfterFunc(200*time.Millisecond, func() {
-				fmt.Fprintln(os.Stderr, *failAfter)
+				fmt.Fprint(os.Stderr, *failAfter) // last words without an end
 				os.Exit(3)
 			})
 		}
