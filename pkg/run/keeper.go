@@ -91,7 +91,7 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 	}
 	k.up = up
 	if k.o.Deploy.Will != nil {
-		k.revoke = k.o.Deploy.Will(func(ctx context.Context) { _ = up.Kill(ctx) })
+		k.revoke = k.o.Deploy.Will(func(ctx context.Context) { _ = up.Close(ctx) })
 	}
 	if k.o.Sim != nil {
 		k.say.say("engine: embedded simulator at %s", up.URL)

@@ -51,9 +51,9 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	step, err := dep.await(ctx)
 	settled = true
 	if err != nil {
-		failed := &StartError{Name: dep.Name, Step: step, Err: err}
+		// What it says while it is taken down is no evidence.
+		failed := &StartError{Name: dep.Name, Step: step, Err: err, Evidence: dep.log.evidence()}
 		failed.Teardown = dep.Close(ctx)
-		failed.Evidence = dep.log.evidence()
 		return nil, failed
 	}
 	dep.readyAt = time.Now()
@@ -192,7 +192,7 @@ const (
 // ends, or waiting can't help.
 func (w *waiter) until(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
 	began := time.Now()
-	w.failed(nil)
+	w.note(nil)
 	tooLate := fmt.Errorf("nothing within %s", short(limit))
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate)
 	defer cancel()
@@ -210,7 +210,7 @@ func (w *waiter) until(ctx context.Context, what string, limit time.Duration, as
 		case errors.As(err, &never):
 			return err
 		}
-		w.failed(err)
+		w.note(err)
 		if !sleep(ctx, pause) {
 			return w.why(ctx, what)
 		}
@@ -220,25 +220,27 @@ func (w *waiter) until(ctx context.Context, what string, limit time.Duration, as
 // why the wait was given up, with what the last attempt saw.
 func (w *waiter) why(ctx context.Context, what string) error {
 	err := fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
-	if last := w.failed(nil); last != nil {
-		err = fmt.Errorf("%w (last attempt: %w)", err, last)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil {
+		err = fmt.Errorf("%w (last attempt: %w)", err, w.last)
 	}
 	return err
 }
 
-// failed notes an attempt, and returns the one before.
-func (w *waiter) failed(err error) error {
+// note what the last attempt saw.
+func (w *waiter) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.last
 	w.last = err
-	return before
 }
 
 // beat tells now and then that the wait goes on; what it returns ends that.
 func (w *waiter) beat(ctx context.Context, what string, began time.Time) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		for pause := 10 * time.Second; sleep(ctx, pause); pause = min(pause*2, time.Minute) {
 			line := fmt.Sprintf("%s and still waiting for %s", short(time.Since(began)), what)
 			w.mu.Lock()
@@ -252,7 +254,10 @@ func (w *waiter) beat(ctx context.Context, what string, began time.Time) (stop f
 			w.say.line("%s", line)
 		}
 	}()
-	return stop
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // progress writes the lines a user reads.

@@ -126,47 +126,37 @@ func (c *capture) close() {
 }
 
 // join appends the last half to the file and removes what held it.
-func (c *capture) join() (err error) {
-	names := []string{c.rolledName(), c.tailName()}
-	if c.rolled == 0 {
-		names = names[1:]
-	}
-	var parts []io.Reader
-	var length int64
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		length += info.Size()
-		parts = append(parts, f)
-	}
-	out, err := os.OpenFile(c.path, os.O_RDWR, 0)
+func (c *capture) join() error {
+	earlier := max(0, c.rolled-c.half) // went through .tail.1 and is gone
+	end, err := os.Open(c.tailName())
 	if err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, out.Close())
-		if err == nil {
-			_ = os.Remove(c.tailName())
-			_ = os.Remove(c.rolledName())
+	defer end.Close()
+	length, text := c.size, io.Reader(end)
+	if c.rolled > 0 {
+		before, err := os.Open(c.rolledName())
+		if err != nil {
+			return err
 		}
-	}()
-	if _, err := out.Seek(c.half, io.SeekStart); err != nil {
+		defer before.Close()
+		length, text = length+c.half, io.MultiReader(before, end)
+	}
+	out, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
 		return err
 	}
-	text := bufio.NewReaderSize(io.MultiReader(parts...), longestCut)
-	earlier := max(0, c.rolled-c.half) // went through .tail.1 and is gone
-	if err := c.skip(out, text, length, earlier); err != nil {
+	rest := bufio.NewReaderSize(text, longestCut)
+	err = c.skip(out, rest, length, earlier)
+	if err == nil {
+		_, err = io.Copy(out, rest)
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	_, err = io.Copy(out, text)
-	return err
+	_ = os.Remove(c.tailName())
+	_ = os.Remove(c.rolledName())
+	return nil
 }
 
 // skip leaves out the beginning of what is longer than half the limit, up to the
@@ -193,6 +183,7 @@ const longestCut = 16 << 10
 func (c *capture) evidence() Evidence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.tail.end() // last words may lack their end
 	e := Evidence{Tail: slices.Clone(c.tail.last), Log: c.path}
 	e.Fatal, e.Advice = c.tail.fatal.best()
 	return e

@@ -41,6 +41,10 @@ type Deployment struct {
 
 	closing sync.Mutex // one Close at a time; guards what follows
 	down    bool
+
+	hurrying sync.Mutex // guards what follows
+	end      time.Time  // of the Close that works
+	hurry    context.CancelFunc
 }
 
 // Died is closed when the engine ended without being asked to.
@@ -77,16 +81,21 @@ func (d *Deployment) watch() {
 // still there. It takes [Plan.Down] at most, or until ctx's deadline where that is
 // sooner; that ctx was cancelled does not keep it from its work. KILL comes half way
 // to that end at the latest. Closing again is no error, and tries again what failed.
+// A Close with less time than one that works ends that one's patience: what still
+// runs is killed.
 func (d *Deployment) Close(ctx context.Context) error {
 	d.stop.Do(func() { close(d.stopping) })
+	ctx, cancel := d.closingTime(ctx)
+	defer cancel()
+	d.overtake(ctx)
 	d.closing.Lock()
 	defer d.closing.Unlock()
 	if d.down {
 		return nil
 	}
 	began := time.Now()
-	ctx, cancel := d.closingTime(ctx)
-	defer cancel()
+	ctx, done := d.workUntil(ctx)
+	defer done()
 	d.say.line("taking it down")
 	var pids []int
 	if e, ok := d.engine.(processes); ok && d.plan.GPUs != nil {
@@ -110,11 +119,29 @@ func (d *Deployment) Close(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the engine at once, whatever Close is waiting for at the moment. The
-// log may lack its last lines.
-func (d *Deployment) Kill(ctx context.Context) error {
-	d.stop.Do(func() { close(d.stopping) })
-	return d.engine.Stop(ctx, 0)
+// workUntil tells later calls that this one works, and how to end its patience.
+func (d *Deployment) workUntil(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	d.hurrying.Lock()
+	defer d.hurrying.Unlock()
+	d.end, _ = ctx.Deadline()
+	d.hurry = cancel
+	return ctx, func() {
+		d.hurrying.Lock()
+		defer d.hurrying.Unlock()
+		d.hurry = nil
+		cancel()
+	}
+}
+
+// overtake ends the patience of a Close that has more time than ctx.
+func (d *Deployment) overtake(ctx context.Context) {
+	d.hurrying.Lock()
+	defer d.hurrying.Unlock()
+	const enough = time.Second // two that began together are not in a hurry
+	if end, _ := ctx.Deadline(); d.hurry != nil && end.Before(d.end.Add(-enough)) {
+		d.hurry()
+	}
 }
 
 // closingTime is the context of a Close: its own, so that a cancelled run still

@@ -150,34 +150,3 @@ func fatal(line string) (text string, w weight, advice string, ok bool) {
 
 // raised is the last line of a Python traceback.
 var raised = regexp.MustCompile(`^(?:\w+\.)*\w*(?:Error|Exception)(?:: .|$)`)
-
-// prefixes are what loggers put before a message: Compose's service, the process
-// of vLLM and Ray, the rank of torchrun, SGLang's time, and a level with time
-// and place.
-var prefixes = []*regexp.Regexp{
-	regexp.MustCompile(`^[\w.-]+ +\| `),
-	regexp.MustCompile(`^\([^()]*pid=\d+[^()]*\) ?`),
-	regexp.MustCompile(`^\[rank\d+\]: ?`),
-	regexp.MustCompile(`^\[\d{4}-\d\d-\d\d[T ][^\]]*\] ?`),
-	regexp.MustCompile(`^(DEBUG|INFO|WARNING|ERROR|CRITICAL)(?:: +| \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?)`),
-}
-
-// bare takes off what a logger put before a message.
-func bare(line string) (text, level string) {
-	for {
-		before := line
-		for _, p := range prefixes {
-			m := p.FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
-			line = line[len(m[0]):]
-			if len(m) > 1 {
-				level = m[1]
-			}
-		}
-		if line == before {
-			return strings.TrimRight(line, " \t"), level
-		}
-	}
-}

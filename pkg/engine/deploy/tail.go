@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Bounds of what is kept in memory of a log.
@@ -49,11 +50,16 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // printable is a line without what would move a terminal's cursor.
 func printable(line string) string {
+	if utf8.ValidString(line) && strings.IndexFunc(line, control) < 0 {
+		return line
+	}
 	line = escapes.ReplaceAllString(strings.ToValidUTF8(line, "�"), "")
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
+		if control(r) {
 			return -1
 		}
 		return r
 	}, line)
 }
+
+func control(r rune) bool { return r != '\t' && unicode.IsControl(r) }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,11 +32,18 @@ var _ deploy.Driver = (*Driver)(nil)
 // portMark in a command line stands for the port.
 const portMark = "{port}"
 
-// The variables that mark a process as part of an engine.
-const (
+// The variables that mark a process as part of an engine. Tests have their own,
+// so that those that run at the same time don't sweep each other's leftovers.
+var (
 	markEngine = "AGENTX_ENGINE"
 	markOwner  = "AGENTX_OWNER"
 )
+
+// asksForPort tells whether a picked port would reach the engine.
+func (d *Driver) asksForPort() bool {
+	return slices.ContainsFunc(d.Command, func(arg string) bool { return strings.Contains(arg, portMark) }) ||
+		slices.ContainsFunc(d.Env, func(v deploy.Var) bool { return strings.Contains(v.Value, portMark) })
+}
 
 func withPort(text string, port int) string {
 	return strings.ReplaceAll(text, portMark, strconv.Itoa(port))

@@ -27,6 +27,9 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 	case !nameOfOurs.MatchString(name):
 		return nil, fmt.Errorf("engine name %q: letters, digits, dots and dashes only", name)
 	}
+	if d.Port == 0 && !d.asksForPort() {
+		return nil, fmt.Errorf("no %[1]s in the command or its environment: add --port %[1]s, or give the port that it listens on", portMark)
+	}
 	dir, err := d.stateDir()
 	if err != nil {
 		return nil, err
@@ -51,7 +54,7 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 	e.describe(d)
 	note := state{Name: name, Owner: owner, Port: port}
 	if err := note.save(dir); err != nil {
-		return nil, fmt.Errorf("what is started can't be noted: %w", err)
+		return nil, fmt.Errorf("what is started can't be noted: %w; set XDG_STATE_HOME to a folder that can be written", err)
 	}
 	if err := e.start(name, logs, deploy.SecretsOf(e.cmd.Args, envWithPort(d.Env, port))); err != nil {
 		_ = os.Remove(e.file)

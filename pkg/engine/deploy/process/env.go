@@ -49,7 +49,8 @@ func environment(ours []string, declared []deploy.Var, name, owner string) []str
 		markEngine + "=" + name,
 		markOwner + "=" + owner,
 		// Engines name their workers with py-setproctitle, which writes over
-		// /proc/PID/environ, and with it the mark, unless it is told not to.
+		// /proc/PID/environ, and with it the mark, unless it is told not to (seen
+		// with 1.3.8).
 		"SPT_NOENV=1",
 	}
 	for _, pair := range ours {

@@ -99,7 +99,7 @@ func marks(pid int) (engine, owner string) {
 func (p proc) signal(sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err == nil {
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 	} else if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
