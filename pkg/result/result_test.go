@@ -430,10 +430,10 @@ func TestIdentity(t *testing.T) {
 	if _, ok := c.Get("zz"); ok {
 		t.Error("found what isn't there")
 	}
-	one, two := sampleFacts().identity(), sampleFacts()
+	one, two := sampleFacts().Identity(), sampleFacts()
 	two.Settings.Seed = ptr[int64](43)
 	two.RunID, two.EndedAt = "other", two.EndedAt.Add(5)
-	id := two.identity()
+	id := two.Identity()
 	if diff := cmp.Diff([]string{"seed"}, one.Diff(&id)); diff != "" {
 		t.Error(diff)
 	}
@@ -501,6 +501,69 @@ func TestRecordSchema(t *testing.T) {
 		writeLines(t, &b, []record.Tree{tree})
 		if err := validate("tree.schema.json", b.Bytes()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A file that is added later stands in the manifest; what was altered meanwhile is
+// not taken for the run's.
+func TestAddToManifest(t *testing.T) {
+	dir, _ := finished(t, sampleFacts())
+	for _, text := range []string{"one", "two"} { // new, and renewed
+		if err := WriteFile(dir, FileComparison, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(dir); err == nil {
+			t.Fatal("a file that is not in the manifest passes")
+		}
+		if err := Add(dir, FileComparison); err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteFile(dir, FileAIPerfCSV, []byte("altered")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(dir, FileComparison); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(dir); err == nil || !strings.Contains(err.Error(), FileAIPerfCSV+": differs from the manifest") {
+		t.Errorf("an altered file got a blessing: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, FileManifest)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(dir, FileComparison); err == nil {
+		t.Error("a folder that is not finished got a manifest")
+	}
+}
+
+func TestVerifyUnread(t *testing.T) {
+	dir, _ := finished(t, sampleFacts())
+	m, err := VerifyUnread(dir, FileRecords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, FileRecords))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := m.Find(FileRecords); !ok || f.Size != int64(len(text)) {
+		t.Errorf("%+v %v", f, ok)
+	}
+	text[0] ^= 1
+	for _, c := range []struct {
+		text   []byte
+		unread []string
+		ok     bool
+	}{{text, []string{FileRecords}, true}, {text, nil, false}, {text[1:], []string{FileRecords}, false}} {
+		if err := WriteFile(dir, FileRecords, c.text); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := VerifyUnread(dir, c.unread...); (err == nil) != c.ok {
+			t.Errorf("%d bytes, unread %v: %v", len(c.text), c.unread, err)
 		}
 	}
 }
