@@ -190,19 +190,16 @@ const kernelThreshold = 0.05
 // what slows them too sits below the serving system.
 func (c *Comparison) kernelOrServing(o *Options) *Layer {
 	logs, on := 0.0, []Number{}
-	for _, h := range o.HeadFixed {
-		for _, b := range o.BaseFixed {
-			if shapeOf(h) != shapeOf(b) || h.Settings.Concurrency != b.Settings.Concurrency {
-				continue
-			}
-			hv, ok1 := perGPU("output_token_throughput")(h)
-			bv, ok2 := perGPU("output_token_throughput")(b)
-			if !ok1 || !ok2 || hv <= 0 || bv <= 0 {
-				continue
-			}
-			logs += math.Log(bv / hv)
-			on = append(on, Number{Label: fmt.Sprintf("Fixed %s at %d, output throughput", shapeOf(h), h.Settings.Concurrency), Unit: "tokens/s", Base: &bv, Head: &hv})
+	pairs, notes := pairFixed(o)
+	c.Notes = append(c.Notes, notes...)
+	for _, p := range pairs {
+		hv, ok1 := perGPU("output_token_throughput")(p.head)
+		bv, ok2 := perGPU("output_token_throughput")(p.base)
+		if !ok1 || !ok2 || hv <= 0 || bv <= 0 {
+			continue
 		}
+		logs += math.Log(bv / hv)
+		on = append(on, Number{Label: fmt.Sprintf("Fixed %s, output throughput", pointOf(p.head)), Unit: "tokens/s", Base: &bv, Head: &hv})
 	}
 	if len(on) == 0 {
 		return nil
