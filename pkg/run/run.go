@@ -51,6 +51,9 @@ func Replay(ctx context.Context, o Options) (Report, error) {
 	if err := s.prepare(); err != nil {
 		return Report{}, err
 	}
+	if err := s.askBefore(); err != nil {
+		return Report{}, err
+	}
 	engine, err := s.connect(ctx)
 	defer engine.close()
 	if err != nil {
@@ -125,6 +128,10 @@ func (s *session) connect(ctx context.Context) (*embedded, error) {
 		return engine, err
 	}
 	s.scraper = newScraper(ctx, s)
+	if err := s.askBefore(); err != nil {
+		s.scraper.stop()
+		return engine, err
+	}
 	if s.ResetCache {
 		proof := s.resetCache(ctx, true)
 		s.wasReset = proof.proven
