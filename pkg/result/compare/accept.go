@@ -74,6 +74,10 @@ func (w *Wanted) Differs(base *result.Identity) []string {
 	})
 }
 
+// MayDiffer lists the keys on which the sides may differ: the axis, and what is
+// allowed.
+func (o *Options) MayDiffer() []string { return slices.Concat(o.axis(), o.AllowMismatch) }
+
 // Rejection is why a run is turned down; the zero value means that it is not.
 type Rejection struct {
 	Reason Reason

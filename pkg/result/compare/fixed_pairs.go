@@ -20,7 +20,7 @@ func pairFixed(o *Options) (pairs []fixedPair, notes []string) {
 	}
 	paired := map[*result.Document]bool{}
 	unlike := map[string][]string{} // points, by the key that differs
-	wanted := Wanted{MayDiffer: slices.Concat(o.axis(), o.AllowMismatch)}
+	wanted := Wanted{MayDiffer: o.MayDiffer()}
 	for _, h := range o.HeadFixed {
 		for _, b := range o.BaseFixed {
 			if h.Mode != result.ModeFixed || b.Mode != result.ModeFixed || pointOf(h) != pointOf(b) {
