@@ -42,8 +42,9 @@ func (a *abCmd) Run(c *console) error {
 		return err
 	}
 	fill(&o.Settings.RandomSeed, 42)
-	o.ResetCache = true                 // the second visit to an engine must find it as the first did
-	b, err := newBase(nil, a.Floor, "") // a floor that does not fit shows before the hours are spent
+	o.ResetCache = true // the second visit to an engine must find it as the first did
+	// A floor that does not fit shows before the hours are spent.
+	b, err := newBase(nil, a.Floor, "")
 	if err != nil {
 		return err
 	}

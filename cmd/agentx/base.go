@@ -120,21 +120,21 @@ func differences(keys []string, there, here *result.Identity) string {
 	if more := len(keys) - maxDifferences; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more keys differ", more))
 	}
-	return strings.Join(parts, ", ")
+	// Keys and values come from files; nothing of them may steer a terminal.
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(parts, ", "))
 }
 
-// words is the value of a key without anything that could steer a terminal.
 func words(id *result.Identity, key string) []rune {
 	v, ok := id.Get(key)
 	if !ok {
 		return []rune("unknown")
 	}
-	return []rune(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, v))
+	return []rune(v)
 }
 
 // excerpt is the part of a long value where it differs from another.

@@ -105,7 +105,7 @@ func TestDifferences(t *testing.T) {
 // whole, and the exit code is that of a base that does not fit.
 func TestRefusedAfterTheRun(t *testing.T) {
 	dir := t.TempDir()
-	base, head := filepath.Join(dir, "store", "base"), filepath.Join(dir, "head")
+	base, head := filepath.Join(dir, "base"), filepath.Join(dir, "head")
 	replay := func(to string, more ...string) (int, string) {
 		var out, err bytes.Buffer
 		code := Main(append([]string{
@@ -131,12 +131,28 @@ func TestRefusedAfterTheRun(t *testing.T) {
 	if c, err := compare.Decode(text); err != nil || c.Verdict != compare.Refused {
 		t.Errorf("%+v %v", c, err)
 	}
-	// The same for a window that holds nothing for this head.
-	code, said = replay(filepath.Join(dir, "again"), "--no-server-metrics", "--compare-with", filepath.Join(dir, "store"))
-	if code != exitUsage || !strings.Contains(said, "nothing could be compared; the run's own result stands as it is: ") || !strings.Contains(said, "differs from the head in engine (base)") {
-		t.Errorf("exit code %d\n%s", code, said)
+}
+
+// After the run a window is chosen for the head as it turned out to be.
+func TestWindowAfterTheRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	finished(t, "store/a", 1, 1, 42, false)
+	finished(t, "store/head", 2, 1, 42, false)
+	finished(t, "other", 3, 1, 43, false)
+	b := &base{dirs: []string{"store"}}
+	var out bytes.Buffer
+	c, from, err := b.compare(&out, "store/head")
+	if err != nil || from != "store/a" || len(c.Base.Runs) != 1 || !strings.Contains(out.String(), "Below store, 1 run turned down: the head itself (head).") {
+		t.Errorf("%v %s %+v\n%s", err, from, c, &out)
 	}
-	if problems, err := result.Check(filepath.Join(dir, "again")); err != nil || len(problems) > 0 {
-		t.Errorf("the run's folder: %v %v", problems, err)
+	if _, err := os.Stat("store/head/comparison.json"); err != nil || result.Verify("store/head") != nil {
+		t.Error("the comparison is not in the manifest: ", err, result.Verify("store/head"))
+	}
+	_, _, err = b.compare(&out, "other")
+	if err = notCompared(err); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "store holds no run that can be the base: 2 runs turned down: differs from the head in seed (a, head)") {
+		t.Error(err)
+	}
+	if err := result.Verify("other"); err != nil {
+		t.Error("the run itself: ", err)
 	}
 }

@@ -105,11 +105,12 @@ func (s *sides) fixed(head, base []string, o *compare.Options) error {
 		to    *[]*result.Document
 	}{{head, s.head[0], &o.HeadFixed}, {base, s.base[0], &o.BaseFixed}} {
 		dirs, named := side.named, len(side.named) > 0
-		if !named {
-			dirs = baselineDirs(side.run.Where)
+		read := compare.Check
+		if !named { // the run's manifest lists them too, and fits
+			dirs, read = baselineDirs(side.run.Where), result.Read
 		}
 		for _, dir := range dirs {
-			d, err := compare.Check(dir)
+			d, err := read(dir)
 			switch {
 			case err == nil && d.Mode == result.ModeFixed:
 				*side.to = append(*side.to, d)
@@ -118,7 +119,7 @@ func (s *sides) fixed(head, base []string, o *compare.Options) error {
 			case named:
 				return asUsage(err)
 			default: // a baseline that was cut off is no reason to compare nothing
-				s.notes = append(s.notes, fmt.Sprintf("A fixed-length run is left out: %v.", err))
+				s.notes = append(s.notes, fmt.Sprintf("The fixed-length run in %s is left out: %v.", dir, err))
 			}
 		}
 	}

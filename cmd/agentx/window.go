@@ -81,7 +81,7 @@ func window(dir string, w *compare.Wanted, taken []compare.Stored, open opener) 
 	}
 	notes = append(notes, fmt.Sprintf("Base from %s, the newest accepted first: %s.", dir, strings.Join(names, ", ")))
 	for _, s := range said {
-		notes = append(notes, fmt.Sprintf("Below %s %s.", dir, s))
+		notes = append(notes, fmt.Sprintf("Below %s, %s.", dir, s))
 	}
 	return in, notes, nil
 }

@@ -58,11 +58,11 @@ func TestWindow(t *testing.T) {
 	}
 	want := []string{
 		"Base from link, the newest accepted first: a, b, deep/c.",
-		"Below link 2 runs turned down: not as the run left it (garbage, altered).",
-		"Below link 1 run turned down: did not finish (unfinished).",
-		"Below link 1 run turned down: no request succeeded (dead).",
-		"Below link 1 run turned down: the head itself (head).",
-		"Below link 1 run turned down: differs from the head in seed (seed).",
+		"Below link, 2 runs turned down: not as the run left it (garbage, altered).",
+		"Below link, 1 run turned down: did not finish (unfinished).",
+		"Below link, 1 run turned down: no request succeeded (dead).",
+		"Below link, 1 run turned down: the head itself (head).",
+		"Below link, 1 run turned down: differs from the head in seed (seed).",
 	}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Error(diff)

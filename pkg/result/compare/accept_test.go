@@ -152,6 +152,9 @@ func TestSentencesNameFew(t *testing.T) {
 	if got := Sentences(down); !cmp.Equal(got, []string{"4 runs turned down: not trusted"}) {
 		t.Error(got)
 	}
+	if got := Sentences([]TurnedDown{{"a\x1b[2J", Rejection{UnlikeHead, "k\n"}}}); !cmp.Equal(got, []string{"1 run turned down: differs from the head in k? (a?[2J)"}) {
+		t.Errorf("%q", got)
+	}
 	if got := Sentences(nil); got != nil {
 		t.Error(got)
 	}

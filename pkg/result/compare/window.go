@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Stored is a candidate and where it lies: a folder, or a key in a store.
@@ -57,6 +58,16 @@ func whyNot(err error) Reason {
 	return NotWhole
 }
 
+// printable takes out what could steer a terminal: names and keys come from files.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
 // maxNamed is up to how many runs turned down for one reason are named.
 const maxNamed = 3
 
@@ -81,7 +92,7 @@ func Sentences(down []TurnedDown) (out []string) {
 		if len(where[r]) <= maxNamed {
 			text += " (" + strings.Join(where[r], ", ") + ")"
 		}
-		out = append(out, text)
+		out = append(out, printable(text))
 	}
 	return out
 }
