@@ -161,8 +161,93 @@ func TestReportWithoutRecords(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, Charts, "lanes.svg")); !os.IsNotExist(err) {
 		t.Errorf("an old picture is still there: %v", err)
 	}
-	if err := result.Verify(dir); err != nil {
-		t.Error(err)
+	if len(w.Altered) != 2 || !strings.HasPrefix(w.Altered[0], result.FileRecords) || !strings.HasPrefix(w.Altered[1], result.FileTrees) {
+		t.Errorf("altered: %q", w.Altered)
+	}
+	if err := result.Verify(dir); err == nil {
+		t.Error("the report's manifest blesses a folder that lost its records")
+	}
+}
+
+// What a report is drawn from is held against the manifest first. The page says what
+// does not fit, and the manifest stays as it is.
+func TestReportOfAnAlteredFolder(t *testing.T) {
+	append1 := func(dir, name string) {
+		t.Helper()
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString("\n")
+			_ = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest := func(dir string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, result.FileManifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := func(dir string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	dir, base := folder(t, strings.Clone), folder(t, strings.Clone)
+	w, err := Report(dir, Options{Base: base})
+	if err != nil || len(w.Altered) > 0 || strings.Contains(page(dir), "Not as the run left it") {
+		t.Fatalf("a whole folder: %v, %q", err, w.Altered)
+	}
+	// The report's own files are drawn anew, so they may be gone or changed.
+	append1(dir, File)
+	if err := os.RemoveAll(filepath.Join(dir, Charts)); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = Report(dir, Options{}); err != nil || len(w.Altered) > 0 || result.Verify(dir) != nil {
+		t.Errorf("without its pictures: %v, %q, %v", err, w.Altered, result.Verify(dir))
+	}
+	// The base is looked at too, and says nothing of this folder.
+	append1(base, result.FileResult)
+	if w, err = Report(dir, Options{Base: base}); err != nil || len(w.Altered) != 1 || !strings.HasPrefix(w.Altered[0], "the base: result.json") || result.Verify(dir) != nil {
+		t.Errorf("an altered base: %v, %q, %v", err, w.Altered, result.Verify(dir))
+	}
+	append1(dir, result.FileResult)
+	before := manifest(dir)
+	if w, err = Report(dir, Options{}); err != nil || len(w.Altered) != 1 || !strings.HasPrefix(w.Altered[0], result.FileResult) {
+		t.Errorf("an altered result: %v, %q", err, w.Altered)
+	}
+	if text := page(dir); !strings.Contains(text, "Not as the run left it") || !strings.Contains(text, "altered since the run") {
+		t.Error("the page doesn't say it")
+	}
+	if manifest(dir) != before || result.Verify(dir) == nil {
+		t.Error("the manifest was renewed")
+	}
+	// Without a manifest the run did not finish.
+	if err := os.Remove(filepath.Join(dir, result.FileManifest)); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = Report(dir, Options{}); err != nil || len(w.Altered) != 1 || !strings.HasPrefix(w.Altered[0], result.FileManifest) {
+		t.Errorf("no manifest: %v, %q", err, w.Altered)
+	}
+	if _, err := os.Stat(filepath.Join(dir, result.FileManifest)); err == nil {
+		t.Error("a manifest came out of nothing")
+	}
+}
+
+func TestOwnFile(t *testing.T) {
+	for name, want := range map[string]bool{
+		"report.html": true, "charts/lanes.svg": true, "fixed-8x8/report.html": true, "fixed-8x8/charts/cache.png": true, "fixed-8x8/manifest.json": true,
+		"result.json": false, "records.jsonl": false, "comparison.json": false, "fixed-8x8/result.json": false, "fixed-8x8/records.jsonl": false,
+	} {
+		if ownFile(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
 	}
 }
 

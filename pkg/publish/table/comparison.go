@@ -268,7 +268,7 @@ func least(f compare.Finding) string {
 
 func findingRow(f compare.Finding, c columns) []string {
 	label, show := shown(name(f.Label, f.Metric), f.Unit)
-	if c.narrow {
+	if c.narrow && (c.least || c.verdict) {
 		label = plain(label, 25)
 		wide := show
 		show = func(v float64) string { return plain(wide(v), 11) }
