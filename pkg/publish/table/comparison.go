@@ -130,7 +130,7 @@ func mismatches(p *page, c *compare.Comparison) {
 // unlike cuts long values down to where they differ, with a little of what comes
 // before it.
 func unlike(a, b string) (string, string) {
-	const before, long = 12, 32
+	const before, long = 18, 32
 	if twwidth.Width(a) <= long && twwidth.Width(b) <= long {
 		return a, b
 	}
@@ -174,7 +174,7 @@ func (p *page) findings(name string, list []compare.Finding) {
 		}
 	}
 	g := grid{head: []string{name, "base", "head", change}}
-	if c.narrow {
+	if c.narrow && (c.least || c.verdict) {
 		g.max = 29 // a change with its interval
 	}
 	if c.least {

@@ -119,7 +119,7 @@ func TestUnlike(t *testing.T) {
 	for _, c := range []struct{ a, b, wantA, wantB string }{
 		{"1", "2", "1", "2"},
 		{"", long, "", long},
-		{long + "x=1", long + "x=2", "…\",\"é\":1},x=1", "…\",\"é\":1},x=2"},
+		{long + "x=1", long + "x=2", "…\":\"sim\",\"é\":1},x=1", "…\":\"sim\",\"é\":1},x=2"},
 	} {
 		if a, b := unlike(c.a, c.b); a != c.wantA || b != c.wantB {
 			t.Errorf("%q and %q, want %q and %q", a, b, c.wantA, c.wantB)
@@ -173,9 +173,9 @@ func noChange() *compare.Comparison {
 		Described: []compare.Finding{{Metric: "e2e_p99", Label: "E2E latency p99", Unit: "ms", Better: compare.LowerIsBetter, Base: ptr(95900.0), Verdict: compare.NotEnough, Note: "both sides failed in the same tail", Over: compare.OverRun}},
 		Layers: []compare.Layer{
 			{Name: "decode", WorseBy: ptr(-0.003), SmallestDetectable: ptr(0.031), On: []compare.Number{{Label: "ITL p50", Unit: "ms", Base: ptr(16.5), Head: ptr(16.5), Over: compare.OverRun}},
-				Text: "did not move (-0.30 %, -2.5 to +1.9; a change of 3.1 % would have been seen): time per output token after the first, over 2300 paired requests"},
+				Text: "no move seen (-0.30 %, -2.5 to +1.9; a change of 3.1 % would have been seen): time per output token after the first, over 2300 paired requests"},
 			{Name: "errors", WorseBy: ptr(0.0), Absolute: true, SmallestDetectable: ptr(0.016), On: []compare.Number{{Label: "Error rate", Unit: "ratio", Base: ptr(0.0), Head: ptr(0.0), Over: compare.OverRun}},
-				Text: "did not move (0 points, -1.2 to +1.2; a change of 1.6 points would have been seen): error rate, over 2300 paired requests"},
+				Text: "no move seen (0 points, -1.2 to +1.2; a change of 1.6 points would have been seen): error rate, over 2300 paired requests"},
 		},
 		HeadAgainstFixed: againstBoth()[:1],
 	}

@@ -147,7 +147,7 @@ func (l *layer) judge(p *pairs, e *estimate, n noise) Layer {
 	case clear:
 		out.Text = fmt.Sprintf("moved by less than counts (%s, %s to %s; from %s it counts)", signed(worse, e.absolute), plus(100*low), plus(100*high), amount(l.threshold, e.absolute))
 	default:
-		out.Text = fmt.Sprintf("did not move (%s, %s to %s; a change of %s would have been seen)", signed(worse, e.absolute), plus(100*low), plus(100*high), amount(least, e.absolute))
+		out.Text = fmt.Sprintf("no move seen (%s, %s to %s; a change of %s would have been seen)", signed(worse, e.absolute), plus(100*low), plus(100*high), amount(least, e.absolute))
 	}
 	out.Text += fmt.Sprintf(": %s, over %d paired requests", l.what, e.samples)
 	return out
@@ -190,10 +190,10 @@ func (c *Comparison) kernelOrServing(o *Options) *Layer {
 	still := fmt.Sprintf("did not move (output throughput %s; from %s it counts)", signed(change, false), amount(kernelThreshold, false))
 	switch {
 	case l.Moved:
-		l.Text = fmt.Sprintf("got %s: output throughput of the fixed-length baseline, so kernel or chip moved", l.by())
+		l.Text = fmt.Sprintf("got %s: output throughput of the fixed-length baseline, which has no noise floor of its own; it points to kernel or chip", l.by())
 	case agentic:
 		l.Name, l.Moved, l.WorseBy = LayerServing, true, nil
-		l.Text = "the fixed-length baseline " + still + ", so it is the serving system, not kernel or chip"
+		l.Text = "the fixed-length baseline " + still + ", which points to the serving system, not to kernel or chip"
 	default:
 		l.Text = "the fixed-length baseline " + still
 	}
