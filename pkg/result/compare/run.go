@@ -156,9 +156,9 @@ func narrow(from io.Reader, name string) iter.Seq2[*record.Record, error] {
 }
 
 var (
-	ttft, _    = record.MetricByKey("time_to_first_token")
-	itl, _     = record.MetricByKey("inter_token_latency")
-	latency, _ = record.MetricByKey("request_latency")
+	ttft, _     = record.MetricByKey("time_to_first_token")
+	itl, _      = record.MetricByKey("inter_token_latency")
+	perToken, _ = record.MetricByKey("e2e_latency_per_output_token")
 )
 
 // add keeps a request of the measured phase. Of two with one key the first counts.
@@ -191,13 +191,9 @@ func (r *Run) add(rec *record.Record) {
 
 func (r *Run) measure(q *request, rec *record.Record) {
 	counting := r.Doc.Settings.Counting
-	q.ttftMs, q.itlMs = positive(ttft, rec, counting), positive(itl, rec, counting)
+	q.ttftMs, q.itlMs, q.perTokMs = positive(ttft, rec, counting), positive(itl, rec, counting), positive(perToken, rec, counting)
 	if n, ok := rec.OutputTokens(); ok {
 		q.output = float64(n)
-		q.perTokMs = positive(latency, rec, counting) / float64(n) // 0 tokens: infinite
-		if n <= 0 {
-			q.perTokMs = math.NaN()
-		}
 	}
 	off := r.Doc.Engine.PrefixCaching != nil && !*r.Doc.Engine.PrefixCaching
 	if n, ok := rec.CachedTokens(); ok {
