@@ -21,7 +21,7 @@ func TestBaseFits(t *testing.T) {
 	finished(t, "seed", 10, 1, 43, false)
 	finished(t, "dead", 11, 1, 42, true)
 	finished(t, "store/unfinished", 12, 1, 42, false)
-	if err := os.Remove(filepath.Join("store/unfinished", result.FileManifest)); err != nil {
+	if err := os.Remove("store/unfinished/" + result.FileManifest); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -258,7 +258,11 @@ func (c *compareCmd) measureFloor(to *console) error {
 	fmt.Fprintf(to.out, "noise floor of %s from %d repeats\n", floor.Pool, len(floor.Runs))
 	for _, g := range compare.Gated() {
 		if f, ok := floor.Figures[g]; ok {
-			fmt.Fprintf(to.out, "  %-26s ±%.2f %% from run to run\n", g, 100*f.SD)
+			unit := "%"
+			if f.Absolute {
+				unit = "points"
+			}
+			fmt.Fprintf(to.out, "  %-26s ±%.2f %s from run to run\n", g, 100*f.SD, unit)
 		}
 	}
 	fmt.Fprintf(to.out, "\nfloor: %s\n", name)

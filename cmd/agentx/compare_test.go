@@ -86,6 +86,7 @@ func TestCompareVerb(t *testing.T) {
 		out, err string
 	}{
 		{aa, exitDone, "noise floor of h200 from 6 repeats", ""},
+		{aa, exitDone, "error_rate                 ±0.00 points from run to run", ""},
 		{[]string{"compare", "a0", "a1", "--floor", "floor.json"}, exitDone, "Verdict: NO CHANGE SEEN", ""},
 		{[]string{"compare", "slow", "a1", "--floor", "floor.json"}, exitDone, "Verdict: REGRESSION", ""},
 		{[]string{"compare", "slow", "a1", "--floor", "floor.json", "--fail-on", "regression"}, exitWorse, "Verdict: REGRESSION", "regression: TTFT p50 +"},

@@ -105,9 +105,9 @@ func findRuns(dir string) (found []compare.Stored, down []compare.TurnedDown, er
 		switch {
 		case err != nil && name == ".":
 			return err
-		case err != nil:
+		case err != nil: // a folder that cannot be read is no reason to take none
 			turnDown(compare.NotWhole)
-			return nil
+			return fs.SkipDir
 		case !d.IsDir():
 			return nil
 		case looked >= windowFolders:

@@ -85,7 +85,7 @@ func TestProbe(t *testing.T) {
 			engine.ServeHTTP(w, r)
 		})
 	}
-	down := func(http.Handler) http.Handler { return http.HandlerFunc(status(503, "loading")) }
+	down := func(http.Handler) http.Handler { return status(503, "loading") }
 	for name, c := range map[string]struct {
 		wrap  func(http.Handler) http.Handler
 		asked []string

@@ -85,15 +85,21 @@ func NewFloor(runs []*Run, pool string) (*Floor, error) {
 	return f, nil
 }
 
-// repeats is the noise among runs of one side. Every two runs are compared as
-// two sides would be; half the mean square of their differences is the variance
-// of one run, which for plain figures is the sample variance.
+// repeats is the noise among runs of the same thing, each two of them paired as
+// two sides would be.
 func repeats(runs []*Run) map[string]noise {
+	return amongRepeats(len(runs), func(i, j int) *pairs { return pair(runs[i:i+1], runs[j:j+1]) })
+}
+
+// amongRepeats compares every two of n repeats as of pairs them. Half the mean
+// square of their differences is the variance of one run, which for plain figures
+// is the sample variance.
+func amongRepeats(n int, of func(i, j int) *pairs) map[string]noise {
 	sums, counts := map[string]float64{}, map[string]float64{}
 	spreads, resampled := map[string]float64{}, map[string]float64{}
-	for i, a := range runs {
-		for j, b := range runs[:i] {
-			for _, s := range pair([]*Run{a}, []*Run{b}).statistics() {
+	for i := range n {
+		for j := range i {
+			for _, s := range of(i, j).statistics() {
 				e := estimate{statistic: s, change: s.of(slices.Repeat([]int32{1}, s.units))}
 				if j == i-1 { // neighbours will do: the spread is about the same for all
 					e = bootstrap(s, floorResamples, 1)
@@ -111,10 +117,9 @@ func repeats(runs []*Run) map[string]noise {
 		}
 	}
 	out := map[string]noise{}
-	pairs := float64(len(runs)*(len(runs)-1)) / 2
-	for key, n := range counts {
-		if n == pairs { // a figure that not every pair has tells nothing sure
-			out[key] = noise{sd: math.Sqrt(sums[key] / n / 2), df: float64(len(runs) - 1), resampled: math.Sqrt(spreads[key] / max(resampled[key], 1))}
+	for key, seen := range counts {
+		if seen == float64(n*(n-1))/2 { // a figure that not every pair has tells nothing sure
+			out[key] = noise{sd: math.Sqrt(sums[key] / seen / 2), df: float64(n - 1), resampled: math.Sqrt(spreads[key] / max(resampled[key], 1))}
 		}
 	}
 	return out
@@ -123,9 +128,11 @@ func repeats(runs []*Run) map[string]noise {
 // floorResamples is enough for a variance that is averaged over repeats.
 const floorResamples = 200
 
-// noiseOf is the noise of every statistic: the floor's, the repeats' own, or
-// both pooled by their degrees of freedom. Without either, df is 0.
-func noiseOf(head, base []*Run, f *Floor) map[string]noise {
+// noises is the noise of every statistic: the floor's, the repeats' own, or both
+// pooled by their degrees of freedom. Without either, df is 0. The repeats are
+// held against each other on the very requests that the comparison is made on: the
+// fewer those are, the more one run's figure varies.
+func (p *pairs) noises(f *Floor) map[string]noise {
 	out := map[string]noise{}
 	add := func(key string, x noise) {
 		n := out[key]
@@ -139,12 +146,13 @@ func noiseOf(head, base []*Run, f *Floor) map[string]noise {
 			add(key, noise{sd: x.SD, resampled: x.Resampled, df: float64(x.DF)})
 		}
 	}
-	for _, runs := range [][]*Run{head, base} {
-		for key, n := range repeats(runs) {
-			add(key, n)
-		}
+	for key, n := range amongRepeats(len(p.head), p.headRepeats) {
+		add(key, n)
 	}
-	scale := math.Sqrt(1/float64(len(head)) + 1/float64(len(base)))
+	for key, n := range amongRepeats(len(p.base), p.baseRepeats) {
+		add(key, n)
+	}
+	scale := math.Sqrt(1/float64(len(p.head)) + 1/float64(len(p.base)))
 	for key, n := range out {
 		n.scale = scale
 		out[key] = n

@@ -87,10 +87,10 @@ type interval struct {
 
 // interval combines the run-to-run noise with the spread over units. What the
 // repeats vary by has the noise inside a run in it, and so has the spread over
-// units; it is counted once: only what the spread exceeds that of repeats by,
-// which is how unevenly a change hits the traces, is added. The degrees of
-// freedom are Welch's and Satterthwaite's. Where resamples fall on failures more
-// often than the interval may miss, that end is open.
+// units; it is counted once, as the lesser of what the repeats vary by and what
+// resampling them gives. So the interval is never narrower than either alone. The
+// degrees of freedom are Welch's and Satterthwaite's. Where resamples fall on
+// failures more often than the interval may miss, that end is open.
 func (e *estimate) interval(n noise, alpha float64) interval {
 	within, between := e.se*e.se, 0.0
 	if e.absolute {
@@ -99,7 +99,8 @@ func (e *estimate) interval(n noise, alpha float64) interval {
 	df := max(e.n-1, 1)
 	if n.df > 0 {
 		between = n.sd * n.scale * n.sd * n.scale
-		within = max(within-n.resampled*n.resampled*n.scale*n.scale/2, 0)
+		twice := min(between, n.resampled*n.resampled*n.scale*n.scale/2)
+		within = max(within-twice, 0)
 	}
 	if all := within + between; between > 0 {
 		df = all * all / (within*within/df + between*between/n.df)

@@ -162,7 +162,7 @@ func TestLoadNamesTheFolder(t *testing.T) {
 		if !errors.As(err, &folder) || folder.Why != c.why || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q: %q", err, c.why, c.says)
 		}
-		if _, checked := Check(c.dir); checked == nil || checked.Error() != err.Error() {
+		if _, checked := Check(c.dir); !errors.As(checked, &folder) || folder.Why != c.why {
 			t.Errorf("Check says %v, Load %v", checked, err)
 		}
 	}

@@ -32,8 +32,9 @@ func pair(head, base []*Run) *pairs {
 	p := &pairs{head: head, base: base}
 	clusters := map[unique.Handle[string]]int32{}
 	for _, k := range p.keys() {
-		h, hf, hok := side(head, k)
-		b, bf, bok := side(base, k)
+		h, hok := side(head, k)
+		b, bok := side(base, k)
+		hf, bf := failures(h), failures(b)
 		switch {
 		case !hok && !bok:
 			continue
@@ -65,6 +66,41 @@ func pair(head, base []*Run) *pairs {
 	}
 	p.describe()
 	return p
+}
+
+// headRepeats are two runs of the head as two sides, on the same requests.
+func (p *pairs) headRepeats(i, j int) *pairs {
+	return p.asSides(p.head, i, j, func(r *row) []*request { return r.head })
+}
+
+// baseRepeats are two runs of the base as two sides, on the same requests.
+func (p *pairs) baseRepeats(i, j int) *pairs {
+	return p.asSides(p.base, i, j, func(r *row) []*request { return r.base })
+}
+
+func (p *pairs) asSides(runs []*Run, i, j int, of func(*row) []*request) *pairs {
+	two := &pairs{head: runs[i : i+1], base: runs[j : j+1], traces: p.traces, sizes: make([]int, len(p.traces))}
+	for k := range p.rows {
+		all := of(&p.rows[k])
+		r := row{cluster: p.rows[k].cluster, head: all[i : i+1], base: all[j : j+1]}
+		r.headFailed, r.baseFailed = failures(r.head), failures(r.base)
+		if r.headFailed+r.baseFailed == 0 {
+			two.Pairs++
+			two.sizes[r.cluster]++
+		}
+		two.rows = append(two.rows, r)
+	}
+	two.describe()
+	return two
+}
+
+func failures(qs []*request) (n int) {
+	for _, q := range qs {
+		if q.outcome == failed {
+			n++
+		}
+	}
+	return n
 }
 
 // describe fills in how much was compared.
@@ -121,20 +157,16 @@ func compareText(a, b unique.Handle[string]) int {
 
 // side gives a request of every run of a side; ok is false when one of them did
 // not measure it.
-func side(runs []*Run, k key) (out []*request, failures int, ok bool) {
+func side(runs []*Run, k key) (out []*request, ok bool) {
 	out = make([]*request, 0, len(runs))
 	for _, r := range runs {
 		i, known := r.index[k]
 		if !known || r.requests[i].outcome == left {
-			return nil, 0, false
+			return nil, false
 		}
-		q := &r.requests[i]
-		if q.outcome == failed {
-			failures++
-		}
-		out = append(out, q)
+		out = append(out, &r.requests[i])
 	}
-	return out, failures, true
+	return out, true
 }
 
 // table is one latency on both sides, sorted.

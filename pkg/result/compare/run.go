@@ -56,7 +56,7 @@ const (
 // Load reads the result.json and records.jsonl of a run's folder, each file once.
 // A folder that is not the whole of a finished run is a FolderError.
 func Load(dir string) (*Run, error) {
-	doc, manifest, err := check(dir, result.FileRecords)
+	doc, manifest, err := check(dir, func(name string) bool { return name == result.FileRecords })
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func Load(dir string) (*Run, error) {
 		return nil, err
 	}
 	defer root.Close()
-	f, err := root.Open(result.FileRecords)
+	f, err := openPlain(root, result.FileRecords)
 	if err != nil {
-		return nil, &FolderError{dir, NotWhole, fmt.Errorf("%s: %w", result.FileRecords, errors.Unwrap(err))}
+		return nil, &FolderError{dir, NotWhole, err}
 	}
 	defer f.Close()
 	hash := sha256.New()
@@ -81,6 +81,18 @@ func Load(dir string) (*Run, error) {
 		return nil, &FolderError{dir, NotWhole, err}
 	}
 	return r, read
+}
+
+// openPlain opens a file that is neither a folder nor anything that could block.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a plain file", name)
+	}
+	return root.Open(name)
 }
 
 // verify holds the hash of the records against the manifest's and the one in
@@ -150,9 +162,9 @@ func narrow(from io.Reader, name string) iter.Seq2[*record.Record, error] {
 }
 
 var (
-	ttft, _    = record.MetricByKey("time_to_first_token")
-	itl, _     = record.MetricByKey("inter_token_latency")
-	latency, _ = record.MetricByKey("request_latency")
+	ttft, _     = record.MetricByKey("time_to_first_token")
+	itl, _      = record.MetricByKey("inter_token_latency")
+	perToken, _ = record.MetricByKey("e2e_latency_per_output_token")
 )
 
 // add keeps a request of the measured phase. Of two with one key the first counts.
@@ -185,13 +197,9 @@ func (r *Run) add(rec *record.Record) {
 
 func (r *Run) measure(q *request, rec *record.Record) {
 	counting := r.Doc.Settings.Counting
-	q.ttftMs, q.itlMs = positive(ttft, rec, counting), positive(itl, rec, counting)
+	q.ttftMs, q.itlMs, q.perTokMs = positive(ttft, rec, counting), positive(itl, rec, counting), positive(perToken, rec, counting)
 	if n, ok := rec.OutputTokens(); ok {
 		q.output = float64(n)
-		q.perTokMs = positive(latency, rec, counting) / float64(n) // 0 tokens: infinite
-		if n <= 0 {
-			q.perTokMs = math.NaN()
-		}
 	}
 	off := r.Doc.Engine.PrefixCaching != nil && !*r.Doc.Engine.PrefixCaching
 	if n, ok := rec.CachedTokens(); ok {
