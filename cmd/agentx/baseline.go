@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,26 +34,6 @@ func againstFixed(dir string, doc *result.Document) []compare.AgainstFixed {
 		}
 	}
 	return compare.AgainstFixedRuns(doc, fixed)
-}
-
-// compareWith compares the run in a folder with the base's runs, shows what
-// changed and writes it beside the result.
-func (r *replayFlags) compareWith(out io.Writer, dir string) (*compare.Comparison, error) {
-	o, err := withFloor(r.Floor)
-	if err != nil {
-		return nil, err
-	}
-	if r.CompareWith, err = expand(r.CompareWith); err != nil {
-		return nil, err
-	}
-	if o.HeadFixed, err = readAll(baselineDirs(dir)); err != nil {
-		return nil, err
-	}
-	if o.BaseFixed, err = readAll(baselineDirs(r.CompareWith[0])); err != nil {
-		return nil, err
-	}
-	fmt.Fprintln(out)
-	return compareSides(out, []string{dir}, r.CompareWith, o, "")
 }
 
 // inColor reports whether colour codes help: on a terminal whose user did not

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -48,43 +46,99 @@ func (c *compareCmd) Run(to *console) error {
 	if c.AA {
 		return c.measureFloor(to)
 	}
-	heads, bases, err := c.sides()
+	heads, bases, err := c.named()
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
-	if bases, err = expand(bases); err != nil {
-		return err
-	}
-	o, err := c.options(heads, bases)
+	o, err := c.options()
 	if err != nil {
 		return err
 	}
-	comparison, err := compareSides(to.out, heads, bases, o, c.Output)
+	var s sides
+	if s.head, err = loadRuns(heads); err != nil {
+		return err
+	}
+	if err := s.chooseBase(bases, &o); err != nil {
+		return err
+	}
+	if err := s.fixed(c.HeadFixed, c.BaseFixed, &o); err != nil {
+		return err
+	}
+	comparison, err := s.compare(to.out, o, c.Output)
 	if err != nil {
 		return err
 	}
 	return outcome(comparison, c.FailOn == "regression")
 }
 
-// compareSides compares the runs in two lists of folders, shows what changed and
-// writes it: to output, or beside the head's first result when that is empty.
-func compareSides(out io.Writer, heads, bases []string, o compare.Options, output string) (*compare.Comparison, error) {
-	head, err := loadRuns(heads)
+// sides are the runs that are compared, and what is to be said of their choice.
+type sides struct {
+	head, base []*compare.Run
+	notes      []string
+}
+
+// chooseBase loads the base's runs: those named, and of a folder of runs the newest
+// that are a baseline for the head.
+func (s *sides) chooseBase(dirs []string, o *compare.Options) error {
+	w := &compare.Wanted{Identity: s.head[0].Doc.Identity, MayDiffer: o.MayDiffer()}
+	for _, r := range s.head {
+		w.RunIDs = append(w.RunIDs, r.Doc.RunID)
+	}
+	_, notes, err := chooseBase(dirs, w, func(dir string) (*result.Document, error) {
+		r, err := compare.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		s.base = append(s.base, r)
+		return r.Doc, nil
+	})
+	s.notes = append(s.notes, notes...)
+	return err
+}
+
+// fixed finds the fixed-length runs of both sides: those named, or those in the
+// folder of a side's first run.
+func (s *sides) fixed(head, base []string, o *compare.Options) error {
+	for _, side := range []struct {
+		named []string
+		run   *compare.Run
+		to    *[]*result.Document
+	}{{head, s.head[0], &o.HeadFixed}, {base, s.base[0], &o.BaseFixed}} {
+		dirs, named := side.named, len(side.named) > 0
+		read := compare.Check
+		if !named { // the run's manifest lists them too, and fits
+			dirs, read = baselineDirs(side.run.Where), result.Read
+		}
+		for _, dir := range dirs {
+			d, err := read(dir)
+			switch {
+			case err == nil && d.Mode == result.ModeFixed:
+				*side.to = append(*side.to, d)
+			case err == nil:
+				return &run.UsageError{Err: fmt.Errorf("%s is no fixed-length run; --head-fixed and --base-fixed take those", dir)}
+			case named:
+				return asUsage(err)
+			default: // a baseline that was cut off is no reason to compare nothing
+				s.notes = append(s.notes, fmt.Sprintf("The fixed-length run in %s is left out: %v.", dir, err))
+			}
+		}
+	}
+	return nil
+}
+
+// compare shows what changed and writes it: to output, or beside the head's first
+// result when that is empty.
+func (s *sides) compare(out io.Writer, o compare.Options, output string) (*compare.Comparison, error) {
+	o.CreatedAt = time.Now()
+	comparison, err := compare.Compare(s.head, s.base, o)
 	if err != nil {
 		return nil, err
 	}
-	base, err := loadRuns(bases)
-	if err != nil {
-		return nil, err
-	}
-	comparison, err := compare.Compare(head, base, o)
-	if err != nil {
-		return nil, err
-	}
+	comparison.Notes = append(s.notes, comparison.Notes...)
 	if err := table.Comparison(out, comparison, table.Options{Color: inColor(out)}); err != nil {
 		return comparison, err
 	}
-	name, err := writeComparison(comparison, heads[0], output)
+	name, err := writeComparison(comparison, s.head[0].Where, output)
 	if err == nil {
 		fmt.Fprintf(out, "\ncomparison: %s\n", name)
 	}
@@ -93,7 +147,6 @@ func compareSides(out io.Writer, heads, bases []string, o compare.Options, outpu
 
 // withFloor are the options of a comparison with a noise floor, if one is named.
 func withFloor(name string) (o compare.Options, err error) {
-	o.CreatedAt = time.Now()
 	if name != "" {
 		o.Floor, err = compare.LoadFloor(name)
 	}
@@ -113,8 +166,8 @@ func outcome(c *compare.Comparison, failOnRegression bool) error {
 	return nil
 }
 
-// sides takes HEAD BASE, or --head and --base.
-func (c *compareCmd) sides() (head, base []string, err error) {
+// named takes HEAD BASE, or --head and --base.
+func (c *compareCmd) named() (head, base []string, err error) {
 	switch {
 	case len(c.Dirs) == 2 && len(c.Head)+len(c.Base) == 0:
 		return c.Dirs[:1], c.Dirs[1:], nil
@@ -124,7 +177,7 @@ func (c *compareCmd) sides() (head, base []string, err error) {
 	return nil, nil, errors.New("give two folders, HEAD BASE, or --head DIR and --base DIR, each once or more")
 }
 
-func (c *compareCmd) options(heads, bases []string) (compare.Options, error) {
+func (c *compareCmd) options() (compare.Options, error) {
 	o, err := withFloor(c.Floor)
 	if err != nil {
 		return o, err
@@ -141,47 +194,23 @@ func (c *compareCmd) options(heads, bases []string) (compare.Options, error) {
 		}
 		o.Thresholds[key] = v
 	}
-	if o.HeadFixed, err = readAll(orBaselines(c.HeadFixed, heads[0])); err != nil {
-		return o, err
-	}
-	o.BaseFixed, err = readAll(orBaselines(c.BaseFixed, bases[0]))
-	return o, err
-}
-
-// orBaselines are the fixed-length runs that were named, or those in the folder
-// of a run.
-func orBaselines(named []string, dir string) []string {
-	if len(named) > 0 {
-		return named
-	}
-	return baselineDirs(dir)
-}
-
-func readAll(dirs []string) (out []*result.Document, err error) {
-	for _, dir := range dirs {
-		d, err := result.Read(dir)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		out = append(out, d)
-	}
-	return out, nil
+	return o, nil
 }
 
 func loadRuns(dirs []string) (out []*compare.Run, err error) {
 	for _, dir := range dirs {
 		r, err := compare.Load(dir)
 		if err != nil {
-			return nil, err
+			return nil, asUsage(err)
 		}
 		out = append(out, r)
 	}
 	return out, nil
 }
 
-// writeComparison puts the comparison into a file. Inside a finished run's folder the
-// manifest is renewed, because it lists every file; one that does not fit the
-// folder is left alone, so that nothing altered gets its blessing.
+// writeComparison puts the comparison into a file. In the head's folder it goes
+// into the manifest too, which lists every file; the others' entries stay, so that
+// nothing altered gets its blessing.
 func writeComparison(comparison *compare.Comparison, headDir, output string) (string, error) {
 	text, err := comparison.Encode()
 	if err != nil {
@@ -191,17 +220,10 @@ func writeComparison(comparison *compare.Comparison, headDir, output string) (st
 		return output, writeFile(output, text)
 	}
 	name := filepath.Join(headDir, result.FileComparison)
-	_, err = os.Lstat(filepath.Join(headDir, result.FileManifest))
-	finished := !errors.Is(err, fs.ErrNotExist)
-	if finished {
-		if err := result.Verify(headDir); err != nil {
-			return "", fmt.Errorf("%s is not as its run left it, so nothing is added to it (-o FILE writes elsewhere): %w", headDir, err)
-		}
-	}
-	if err := result.WriteFile(headDir, result.FileComparison, text); err != nil || !finished {
+	if err := result.WriteFile(headDir, result.FileComparison, text); err != nil {
 		return name, err
 	}
-	return name, result.WriteManifest(headDir, comparison.Head.Runs[0].RunID)
+	return name, result.Add(headDir, result.FileComparison)
 }
 
 func writeFile(name string, text []byte) error {
@@ -236,7 +258,11 @@ func (c *compareCmd) measureFloor(to *console) error {
 	fmt.Fprintf(to.out, "noise floor of %s from %d repeats\n", floor.Pool, len(floor.Runs))
 	for _, g := range compare.Gated() {
 		if f, ok := floor.Figures[g]; ok {
-			fmt.Fprintf(to.out, "  %-26s ±%.2f %% from run to run\n", g, 100*f.SD)
+			unit := "%"
+			if f.Absolute {
+				unit = "points"
+			}
+			fmt.Fprintf(to.out, "  %-26s ±%.2f %s from run to run\n", g, 100*f.SD, unit)
 		}
 	}
 	fmt.Fprintf(to.out, "\nfloor: %s\n", name)

@@ -75,6 +75,10 @@ func TestCompareVerb(t *testing.T) {
 	if err := os.WriteFile(filepath.Join("altered", result.FileAIPerfCSV), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	finished(t, "unfinished", 24, 1, 42, false)
+	if err := os.Remove(filepath.Join("unfinished", result.FileManifest)); err != nil {
+		t.Fatal(err)
+	}
 	aa := append([]string{"compare", "--aa", "--pool", "h200", "-o", "floor.json"}, repeats...)
 	for _, c := range []struct {
 		args     []string
@@ -82,6 +86,7 @@ func TestCompareVerb(t *testing.T) {
 		out, err string
 	}{
 		{aa, exitDone, "noise floor of h200 from 6 repeats", ""},
+		{aa, exitDone, "error_rate                 ±0.00 points from run to run", ""},
 		{[]string{"compare", "a0", "a1", "--floor", "floor.json"}, exitDone, "Verdict: NO CHANGE SEEN", ""},
 		{[]string{"compare", "slow", "a1", "--floor", "floor.json"}, exitDone, "Verdict: REGRESSION", ""},
 		{[]string{"compare", "slow", "a1", "--floor", "floor.json", "--fail-on", "regression"}, exitWorse, "Verdict: REGRESSION", "regression: TTFT p50 +"},
@@ -94,11 +99,20 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{"compare", "dead", "a1"}, exitFailed, "", "Every one of the head's 160 requests failed"},
 		{[]string{"compare", "a1", "dead"}, exitFailed, "", "Every one of the base's 160 requests failed"},
 		{[]string{"compare", "a1"}, exitUsage, "", "HEAD BASE"},
-		{[]string{"compare", "a1", "missing"}, exitFailed, "", "missing"},
+		{[]string{"compare", "a1", "missing"}, exitUsage, "", "missing: no such folder"},
+		{[]string{"compare", "unfinished", "a1"}, exitUsage, "", "unfinished: the run did not finish (no manifest.json"},
+		{[]string{"compare", "a1", "unfinished"}, exitUsage, "", "unfinished: the run did not finish (no manifest.json"},
+		{[]string{"compare", "a1", "a0", "--head-fixed", "a2"}, exitUsage, "", "a2 is no fixed-length run"},
+		{[]string{"compare", "a1", "a0", "--base-fixed", "unfinished"}, exitUsage, "", "unfinished: the run did not finish"},
+		// The folder of them all: no run of another seed, not the head, no dead one.
+		{[]string{"compare", "slow", ".", "-o", "w.json"}, exitDone, "Base from ., the newest accepted first: a0, a1, a2, a3, a4.", ""},
+		{[]string{"compare", "a0", ".", "-o", "w.json"}, exitDone, "1 run turned down: the head itself (a0).", ""},
+		{[]string{"compare", "--head", "other", "--base", ".", "-o", "w.json"}, exitUsage, "", ". holds no run that can be the base: 8 runs turned down: differs from the head in seed; "},
+		{[]string{"compare", "--head", "other", "--base", ".", "-o", "w.json", "--allow-mismatch", "seed"}, exitDone, "Base from ., the newest accepted first: a0, a1", ""},
 		{[]string{"compare", "--aa", "a0", "a1"}, exitFailed, "", "at least 3"},
 		{[]string{"validate", "slow"}, exitDone, "fits its schema", ""},
-		{[]string{"compare", "altered", "a1"}, exitFailed, "", "altered is not as its run left it"},
-		{[]string{"compare", "altered", "a1", "-o", "c.json"}, exitFailed, "", "altered is not as its run left it"},
+		{[]string{"compare", "altered", "a1"}, exitUsage, "", "altered is not as its run left it"},
+		{[]string{"compare", "altered", "a1", "-o", "c.json"}, exitUsage, "", "altered is not as its run left it"},
 		{[]string{"compare", "--head", "a0", "--head", "a0", "--base", "a1"}, exitFailed, "", "stands twice on one side"},
 		{[]string{"compare", "--head", "a0", "--base", "a1", "--base", "a2", "--floor", "floor.json"}, exitDone, "The noise floor is left out", ""},
 	} {

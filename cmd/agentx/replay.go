@@ -31,6 +31,10 @@ func (r *replayCmd) Run(c *console) error {
 
 // finish runs, shows what came out, and turns it into an error where asked.
 func (r *replayFlags) finish(c *console, o run.Options) error {
+	against, err := r.base(c.err, &o)
+	if err != nil {
+		return err
+	}
 	report, err := run.Replay(c.ctx, o)
 	if report.Document == nil {
 		return err
@@ -42,29 +46,45 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 	for _, f := range report.Fixed {
 		fmt.Fprintln(c.out, fixedLine(f.Document))
 	}
-	if against := againstFixed(report.Dir, report.Document); len(against) > 0 {
+	if fixed := againstFixed(report.Dir, report.Document); len(fixed) > 0 {
 		fmt.Fprintln(c.out)
-		err = errors.Join(err, table.AgainstFixed(c.out, against, show))
+		err = errors.Join(err, table.AgainstFixed(c.out, fixed, show))
 	}
-	var base string
-	var compared *compare.Comparison
-	if len(r.CompareWith) > 0 && c.ctx.Err() == nil {
+	var baseDir string
+	var comparison *compare.Comparison
+	if against != nil && c.ctx.Err() == nil {
 		var compareErr error
-		if compared, compareErr = r.compareWith(c.out, report.Dir); compareErr != nil {
-			err = errors.Join(err, compareErr)
-		} else {
-			base = r.CompareWith[0]
+		if comparison, baseDir, compareErr = against.compare(c.out, report.Dir); comparison == nil {
+			compareErr = notCompared(compareErr)
 		}
+		err = errors.Join(err, compareErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
-	c.report(report.Dir, report.Document, base)
-	if err == nil && compared != nil {
-		err = outcome(compared, r.FailOn == "regression")
+	c.report(report.Dir, report.Document, baseDir)
+	if comparison != nil && (err == nil || comparison.Verdict == compare.Refused) {
+		err = errors.Join(err, compared(comparison, r.FailOn == "regression"))
 	}
 	if err == nil {
 		err = r.gate(&report.Document.Validity)
 	}
 	return err
+}
+
+// base reads what the run will be compared with, and has it held against the run's
+// identity before anything is measured; nil without --compare-with.
+func (r *replayFlags) base(notes io.Writer, o *run.Options) (*base, error) {
+	if len(r.CompareWith) == 0 {
+		if r.Floor != "" || r.FailOn == "regression" {
+			fmt.Fprintln(notes, "note: without effect: --floor and --fail-on regression, since no --compare-with is given")
+		}
+		return nil, nil
+	}
+	b, err := newBase(r.CompareWith, r.Floor, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Before = b.fits
+	return b, nil
 }
 
 // gate fails a run that does not count, where that was asked for.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/org/agentx-action/pkg/publish/page"
 	"github.com/org/agentx-action/pkg/result"
@@ -36,7 +37,34 @@ func (r *reportCmd) Run(c *console) error {
 	} else if !isHead(o.Comparison, doc) {
 		return &run.UsageError{Err: fmt.Errorf("%s: run %s is not in its head; give the comparison that was made with this run", r.Compare, doc.RunID)}
 	}
+	if err := r.checkBase(o.Comparison); err != nil {
+		return &run.UsageError{Err: err}
+	}
 	return writeReport(c, r.Dir, o)
+}
+
+// checkBase refuses a base that the comparison on the page is not about: its
+// pictures would stand beside figures of another run.
+func (r *reportCmd) checkBase(c *compare.Comparison) error {
+	if r.Base == "" {
+		return nil
+	}
+	base, err := result.Read(r.Base)
+	if err != nil {
+		return fmt.Errorf("%s is no finished run: %w", r.Base, err)
+	}
+	if c == nil || holds(c.Base.Runs, base.RunID) {
+		return nil
+	}
+	var runs []string
+	for _, b := range c.Base.Runs {
+		text := b.RunID
+		if b.Where != "" {
+			text += " (" + b.Where + ")"
+		}
+		runs = append(runs, text)
+	}
+	return fmt.Errorf("--base %s: run %s is not in the base of the comparison, which has %s; give one of those, or none", r.Base, base.RunID, strings.Join(runs, ", "))
 }
 
 // report writes the page after a run. It is not worth failing a run for, nor
@@ -55,6 +83,9 @@ func writeReport(c *console, dir string, o page.Options) error {
 	written, err := page.Report(dir, o)
 	for _, a := range written.Absent {
 		fmt.Fprintf(c.err, "no picture %s: %s\n", a.Name, a.Why)
+	}
+	for _, a := range written.Altered {
+		fmt.Fprintf(c.err, "note: not as the run left it, which the report says: %s\n", a)
 	}
 	for _, n := range written.Notes {
 		fmt.Fprintln(c.err, "note:", n)
@@ -84,8 +115,10 @@ func ownComparison(dir string, doc *result.Document, w io.Writer) *compare.Compa
 	return nil
 }
 
-func isHead(c *compare.Comparison, doc *result.Document) bool {
-	return slices.ContainsFunc(c.Head.Runs, func(r compare.RunRef) bool { return r.RunID == doc.RunID })
+func isHead(c *compare.Comparison, doc *result.Document) bool { return holds(c.Head.Runs, doc.RunID) }
+
+func holds(runs []compare.RunRef, id string) bool {
+	return slices.ContainsFunc(runs, func(r compare.RunRef) bool { return r.RunID == id })
 }
 
 // maxComparison bounds a comparison that is read, in bytes.

@@ -1,16 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"time"
+	"strings"
 
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/compare"
+	"github.com/org/agentx-action/pkg/run"
 )
 
 // Bounds of the search for a window of runs.
@@ -19,64 +19,125 @@ const (
 	windowFolders = 10_000 // folders looked at
 )
 
-// expand replaces a folder that is no run by the newest accepted runs below it: a
-// baseline that a single bad run can neither freeze nor poison
-// (spec/pitfalls.md "Baseline and noise"). Nothing is ever written there.
-func expand(dirs []string) (out []string, err error) {
+// opener makes sure that a folder is the whole of a finished run, and may load it.
+type opener func(dir string) (*result.Document, error)
+
+// chooseBase finds the runs of the base: the folders that are a run's are taken as
+// they are, a folder of runs stands for its newest accepted ones, so that a single
+// bad run can neither freeze nor poison a baseline (spec/pitfalls.md "Baseline and
+// noise"). open is called for every run that is taken, in the order of the answer.
+// The notes say what was turned down. Nothing is ever written there.
+func chooseBase(dirs []string, w *compare.Wanted, open opener) (taken []compare.Stored, notes []string, err error) {
+	var folders []string
 	for _, dir := range dirs {
-		if _, err := os.Lstat(filepath.Join(dir, result.FileResult)); err == nil {
-			out = append(out, dir)
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !compare.HoldsRun(dir) {
+			folders = append(folders, dir)
 			continue
 		}
-		runs, err := window(dir, windowRuns)
+		doc, err := open(dir) // says what is wrong with what is no folder
 		if err != nil {
-			return nil, err
+			return nil, nil, asUsage(err)
 		}
-		out = append(out, runs...)
+		taken = append(taken, compare.Stored{Where: dir, Candidate: compare.CandidateOf(doc)})
 	}
-	return out, nil
+	for _, dir := range folders { // the runs named decide what a repeat is
+		in, said, err := window(dir, w, taken, open)
+		if err != nil {
+			return nil, nil, err
+		}
+		taken, notes = append(taken, in...), append(notes, said...)
+	}
+	return taken, notes, nil
 }
 
-// window finds the newest accepted runs below a folder, newest first: those whose
-// manifest is there, that can be trusted, and that count where a rule set judged them.
-func window(dir string, most int) ([]string, error) {
-	type accepted struct {
-		dir string
-		at  time.Time
+// window takes the newest accepted runs below a folder.
+func window(dir string, w *compare.Wanted, taken []compare.Stored, open opener) (in []compare.Stored, notes []string, err error) {
+	stored, down, err := findRuns(dir)
+	if err != nil {
+		return nil, nil, asUsage(err)
 	}
-	var found []accepted
-	looked, turnedDown := 0, 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	var side []compare.Candidate
+	for _, t := range taken {
+		side = append(side, t.Candidate)
+	}
+	in, more := compare.Window(stored, w, side, windowRuns, func(where string) error {
+		_, err := open(where)
+		return err
+	})
+	down = append(down, more...)
+	for i := range down {
+		down[i].Where = below(dir, down[i].Where)
+	}
+	said := compare.Sentences(down)
+	switch {
+	case len(in) == 0 && len(said) == 0:
+		return nil, nil, asUsage(&compare.FolderError{Dir: dir, Why: compare.NoRun})
+	case len(in) == 0:
+		return nil, nil, &run.UsageError{Err: fmt.Errorf("%s holds no run that can be the base: %s", dir, strings.Join(said, "; "))}
+	}
+	var names []string
+	for _, s := range in {
+		names = append(names, below(dir, s.Where))
+	}
+	notes = append(notes, fmt.Sprintf("Base from %s, the newest accepted first: %s.", dir, strings.Join(names, ", ")))
+	for _, s := range said {
+		notes = append(notes, fmt.Sprintf("Below %s, %s.", dir, s))
+	}
+	return in, notes, nil
+}
+
+func below(dir, path string) string {
+	if name, err := filepath.Rel(dir, path); err == nil {
+		return name
+	}
+	return path
+}
+
+// findRuns lists the runs below a folder. What cannot be read or did not finish is
+// in down.
+func findRuns(dir string) (found []compare.Stored, down []compare.TurnedDown, err error) {
+	looked := 0
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		turnDown := func(why compare.Reason) {
+			down = append(down, compare.TurnedDown{Where: path, Rejection: compare.Rejection{Reason: why}})
+		}
 		switch {
-		case err != nil:
+		case err != nil && name == ".":
 			return err
+		case err != nil: // a folder that cannot be read is no reason to take none
+			turnDown(compare.NotWhole)
+			return fs.SkipDir
 		case !d.IsDir():
 			return nil
 		case looked >= windowFolders:
 			return fmt.Errorf("%s holds more than %d folders; name the run's own", dir, windowFolders)
 		}
 		looked++
-		if _, err := os.Lstat(filepath.Join(path, result.FileManifest)); errors.Is(err, fs.ErrNotExist) {
-			return nil // no manifest, no run
+		if !compare.HoldsRun(path) {
+			return nil
 		}
-		doc, err := result.Read(path)
-		if err != nil || result.Verify(path) != nil || !doc.Validity.Trusted || doc.Validity.SubmissionValid != nil && !doc.Validity.Valid() || doc.Mode != result.ModeAgentic {
-			turnedDown++
+		// A run's baselines, in folders below its own, are no runs of their own here.
+		if _, err := os.Lstat(filepath.Join(path, result.FileManifest)); errors.Is(err, fs.ErrNotExist) {
+			turnDown(compare.Unfinished)
 			return fs.SkipDir
 		}
-		found = append(found, accepted{path, doc.StartedAt})
-		return fs.SkipDir // its baselines are not runs of their own here
+		doc, err := result.Read(path)
+		if err != nil {
+			turnDown(compare.NotWhole)
+			return fs.SkipDir
+		}
+		found = append(found, compare.Stored{Where: path, Candidate: compare.CandidateOf(doc)})
+		return fs.SkipDir
 	})
-	if err != nil {
-		return nil, err
+	return found, down, err
+}
+
+// asUsage makes a folder that was named wrongly a fault of the usage.
+func asUsage(err error) error {
+	var folder *compare.FolderError
+	if errors.As(err, &folder) || errors.Is(err, fs.ErrNotExist) {
+		return &run.UsageError{Err: err}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s is no run and holds no accepted one (%d were turned down: not valid or not to be trusted)", dir, turnedDown)
-	}
-	slices.SortFunc(found, func(a, b accepted) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.dir, b.dir)) })
-	var out []string
-	for _, f := range found[:min(most, len(found))] {
-		out = append(out, f.dir)
-	}
-	return out, nil
+	return err
 }

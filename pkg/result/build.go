@@ -142,7 +142,7 @@ func Compute(facts *Facts, src Sources) (*Document, error) {
 		Kind: KindResult, SchemaVersion: SchemaVersion, MeasurementVersion: facts.MeasurementVersion,
 		Program: facts.Program, RunID: facts.RunID, Mode: facts.Mode,
 		StartedAt: facts.StartedAt, EndedAt: facts.EndedAt, Command: facts.Command,
-		Identity: facts.identity(),
+		Identity: facts.Identity(),
 		Validity: validity.Judge(facts.evidence(figures, cut)),
 		Scenario: facts.Scenario, Settings: facts.Settings, Corpus: facts.Corpus,
 		Phases: facts.phaseTimes(), Client: Client{facts.Client, figures.Client},

@@ -43,7 +43,7 @@ func Check(dir string) ([]Problem, error) {
 	}
 	defer root.Close()
 	var out []Problem
-	_, err = verify(root)
+	_, err = verify(root, nil)
 	out = append(out, split(FileManifest, err)...)
 	text, err := readDocument(root, FileResult)
 	if err != nil {

@@ -81,9 +81,9 @@ func (id *Identity) Diff(other *Identity) []string {
 	return out
 }
 
-// identity derives the identity from the facts. What is unknown has no key, so
+// Identity derives the identity from the facts. What is unknown has no key, so
 // that it differs from anything known.
-func (f *Facts) identity() Identity {
+func (f *Facts) Identity() Identity {
 	v := map[string]string{}
 	for k, x := range f.ExtraIdentity {
 		v[k] = x
@@ -135,6 +135,16 @@ func (f *Facts) identity() Identity {
 	}
 	f.engineIdentity(put)
 	return NewIdentity(v)
+}
+
+// FromEngine reports whether the value of a key comes from the engine or its
+// machine: before a run it may not be known yet, while all others are settled.
+func FromEngine(key string) bool {
+	switch key {
+	case "model", "engine", "engine_version", "engine_image", "engine_args", "engine_model", "replicas", "prefix_caching", "gpu_model", "gpu_count", "gpu_driver":
+		return true
+	}
+	return false
 }
 
 func (f *Facts) engineIdentity(put func(key, value string)) {

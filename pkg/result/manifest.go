@@ -65,17 +65,7 @@ func WriteManifest(dir, runID string) error {
 	return writeBytes(root, FileManifest, text)
 }
 
-// ReadManifest reads a folder's manifest without looking at the files. A folder
-// without one gives an error that is fs.ErrNotExist.
-func ReadManifest(dir string) (*Manifest, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return readManifest(root)
-}
-
+// readManifest reads it without looking at the files.
 func readManifest(root *os.Root) (*Manifest, error) {
 	text, err := readDocument(root, FileManifest)
 	if err != nil {
@@ -91,16 +81,61 @@ func readManifest(root *os.Root) (*Manifest, error) {
 // Verify holds the folder against its manifest: every file listed is there with
 // its size and hash, and no other file of the run's names is. All faults are in the error, joined.
 func Verify(dir string) error {
+	_, err := VerifyBut(dir, nil)
+	return err
+}
+
+// VerifyBut is Verify that passes over the files whose path but is true of, for who
+// is about to write them anew, or reads them anyway and holds them against the
+// manifest; nil is none.
+func VerifyBut(dir string, but func(name string) bool) (*Manifest, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return verify(root, but)
+}
+
+// Find is the entry of a file.
+func (m *Manifest) Find(path string) (File, bool) {
+	for _, f := range m.Files {
+		if f.Path == path {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// Add enters files that were written after the run into its manifest, or renews
+// their entries. Those of all others stay, so that nothing altered since is taken
+// for the run's.
+func Add(dir string, names ...string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	_, err = verify(root)
-	return err
+	m, err := readManifest(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		f, err := hashFile(root, name)
+		if err != nil {
+			return err
+		}
+		m.Files = append(slices.DeleteFunc(m.Files, func(old File) bool { return old.Path == name }), f)
+	}
+	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	text, err := encode(m)
+	if err != nil {
+		return err
+	}
+	return writeBytes(root, FileManifest, text)
 }
 
-func verify(root *os.Root) (*Manifest, error) {
+func verify(root *os.Root, but func(name string) bool) (*Manifest, error) {
 	m, err := readManifest(root)
 	if err != nil {
 		return nil, err
@@ -109,6 +144,9 @@ func verify(root *os.Root) (*Manifest, error) {
 	listed := map[string]bool{}
 	for _, want := range m.Files {
 		listed[want.Path] = true
+		if but != nil && but(want.Path) {
+			continue
+		}
 		got, err := hashFile(root, want.Path)
 		switch {
 		case err != nil:
@@ -122,7 +160,7 @@ func verify(root *os.Root) (*Manifest, error) {
 		return m, errors.Join(append(faults, err)...)
 	}
 	for _, name := range names {
-		if !listed[name] {
+		if !listed[name] && (but == nil || !but(name)) {
 			faults = append(faults, fmt.Errorf("%s: not in the manifest", name))
 		}
 	}

@@ -120,7 +120,7 @@ func TestIXReads(t *testing.T) {
 			t.Errorf("no %s", key)
 		}
 	}
-	for _, key := range []string{"tokens_per_chunk", "schedule_lag"} {
+	for _, key := range []string{"tokens_per_chunk", "schedule_lag", "e2e_latency_per_output_token"} {
 		if _, ok := top[key]; ok {
 			t.Errorf("%s is ours, not AIPerf's", key)
 		}
@@ -430,10 +430,10 @@ func TestIdentity(t *testing.T) {
 	if _, ok := c.Get("zz"); ok {
 		t.Error("found what isn't there")
 	}
-	one, two := sampleFacts().identity(), sampleFacts()
+	one, two := sampleFacts().Identity(), sampleFacts()
 	two.Settings.Seed = ptr[int64](43)
 	two.RunID, two.EndedAt = "other", two.EndedAt.Add(5)
-	id := two.identity()
+	id := two.Identity()
 	if diff := cmp.Diff([]string{"seed"}, one.Diff(&id)); diff != "" {
 		t.Error(diff)
 	}
@@ -502,5 +502,66 @@ func TestRecordSchema(t *testing.T) {
 		if err := validate("tree.schema.json", b.Bytes()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A file that is added later stands in the manifest; what was altered meanwhile is
+// not taken for the run's.
+func TestAddToManifest(t *testing.T) {
+	dir, _ := finished(t, sampleFacts())
+	for _, text := range []string{"one", "two"} { // new, and renewed
+		if err := WriteFile(dir, FileComparison, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(dir); err == nil {
+			t.Fatal("a file that is not in the manifest passes")
+		}
+		if err := Add(dir, FileComparison); err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteFile(dir, FileAIPerfCSV, []byte("altered")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(dir, FileComparison); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(dir); err == nil || !strings.Contains(err.Error(), FileAIPerfCSV+": differs from the manifest") {
+		t.Errorf("an altered file got a blessing: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, FileManifest)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(dir, FileComparison); err == nil {
+		t.Error("a folder that is not finished got a manifest")
+	}
+}
+
+func TestVerifyButReturnsTheManifest(t *testing.T) {
+	dir, _ := finished(t, sampleFacts())
+	records := func(name string) bool { return name == FileRecords }
+	text, err := os.ReadFile(filepath.Join(dir, FileRecords))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[0] ^= 1
+	if err := WriteFile(dir, FileRecords, text); err != nil {
+		t.Fatal(err)
+	}
+	m, err := VerifyBut(dir, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := m.Find(FileRecords); !ok || f.Size != int64(len(text)) {
+		t.Errorf("%+v %v", f, ok)
+	}
+	if _, ok := m.Find("other"); ok {
+		t.Error("a file that is not there was found")
+	}
+	if _, err := VerifyBut(dir, nil); err == nil {
+		t.Error("an altered file passes")
 	}
 }

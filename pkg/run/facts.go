@@ -111,7 +111,7 @@ func (s *session) settingsFacts() result.Settings {
 		ISLMode:                or(nonEmpty(string(s.ISL)), "content"),
 		MessageShape:           or(nonEmpty(string(s.Shape)), "roles"),
 		Marker:                 or(nonEmpty(string(s.Marker)), "words"),
-		Counting:               s.Counting, Model: s.Models[0], SLOs: s.SLOs, SliceS: set.SliceDurationS,
+		Counting:               s.Counting, Model: s.model(), SLOs: s.SLOs, SliceS: set.SliceDurationS,
 		Other: map[string]string{},
 	}
 	f.ExtraInputs = s.extraInputs()
@@ -217,7 +217,7 @@ func machine() result.ClientFacts {
 }
 
 func (s *session) engineFacts() result.EngineFacts {
-	f := result.EngineFacts{URL: redact(s.Client.URL), Model: s.Models[0]}
+	f := result.EngineFacts{URL: redact(s.Client.URL), Model: s.model()}
 	if s.served != nil {
 		f.MaxModelLen = s.served.MaxModelLen
 	}
@@ -236,7 +236,9 @@ func (s *session) engineFacts() result.EngineFacts {
 	case s.Client.DynamoSessionID:
 		f.SessionRouting = "X-Dynamo-Session-ID"
 	}
-	s.scraper.fill(&f)
+	if s.scraper != nil {
+		s.scraper.fill(&f)
+	}
 	if f.ColdStart != nil {
 		f.ColdStart.Reset = s.wasReset
 		f.ColdStart.OwnPromptTokens = s.keeper.probed()

@@ -184,20 +184,16 @@ func (k *keeper) keepLog() error {
 	if err := os.Rename(name+logPartial, name); err != nil {
 		return fmt.Errorf("the engine's log has no final name: %w", err)
 	}
-	dir := filepath.Dir(name)
-	m, err := result.ReadManifest(dir)
+	err := result.Add(filepath.Dir(name), result.FileEngineLog)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // the folder of a sweep, or of a run that came to nothing
 	}
-	if err != nil {
-		return err
-	}
-	return result.WriteManifest(dir, m.RunID)
+	return err
 }
 
 // facts adds what was really started.
 func (k *keeper) facts(f *result.EngineFacts) (foreign []string) {
-	if k.up == nil || k.o.Sim != nil {
+	if k == nil || k.up == nil || k.o.Sim != nil {
 		return nil
 	}
 	e := k.up.Facts
@@ -210,7 +206,7 @@ func (k *keeper) facts(f *result.EngineFacts) (foreign []string) {
 
 // probed is how many prompt tokens the engine processed to prove that it is ready.
 func (k *keeper) probed() float64 {
-	if k.up == nil {
+	if k == nil || k.up == nil {
 		return 0
 	}
 	return float64(k.up.ProbePromptTokens)

@@ -9,6 +9,7 @@ import (
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
 	"github.com/org/agentx-action/pkg/result/summary"
 	"github.com/org/agentx-action/pkg/workload/corpus"
@@ -54,6 +55,12 @@ type Options struct {
 
 	Wait       time.Duration // for the server to answer; 0 asks once
 	ResetCache bool          // of the server, before a replay
+
+	// Before is asked twice before anything is measured, with the identity as far as
+	// it is settled: once the settings and traces are read, and once the engine is
+	// found. Keys that come from the engine (result.FromEngine) may be missing. Its
+	// error ends the run. nil = nobody to ask.
+	Before func(known *result.Identity) error
 
 	Dir      string        // of the artifacts
 	Stats    time.Duration // between progress lines; 0 = none

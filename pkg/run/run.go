@@ -121,6 +121,10 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.scraper = newScraper(ctx, s)
+	if err := s.askBefore(); err != nil {
+		s.scraper.stop()
+		return err
+	}
 	if s.ResetCache {
 		proof := s.resetCache(ctx, true)
 		s.wasReset = proof.proven

@@ -82,6 +82,9 @@ func (o *Options) sessions() (all []*session, err error) {
 		if err := s.prepare(); err != nil {
 			return nil, err
 		}
+		if err := s.askBefore(); err != nil {
+			return nil, s.place(err)
+		}
 		all = append(all, s)
 	}
 	return all, nil

@@ -8,6 +8,7 @@
 //
 // The page loads nothing: styles and pictures are in it, there is no script, and a
 // content security policy forbids any request. Text of others is escaped. It refuses
-// a folder without result.json; records and trees that are missing or cut off cost
-// the pictures made of them, not the page.
+// a folder without result.json. What does not fit the folder's manifest is named on
+// the page, and the manifest then stays as it is; records and trees that are missing
+// or cut off cost the pictures made of them, not the page.
 package page

@@ -41,15 +41,25 @@ type Written struct {
 	Absent []*chart.Absent
 	// What could not be read, in words.
 	Notes []string
+	// What in the folders, the base's included, is not as their runs left it, in words.
+	Altered []string
 }
 
 // Report writes the page and its pictures into a finished run's folder, and a new
-// manifest. Files of an earlier report are replaced or removed.
+// manifest. Files of an earlier report are replaced or removed. A folder that does
+// not fit its manifest has its page too, because what is left of a run is worth a
+// look; but the page says so, and the manifest stays, so that nothing altered gets a
+// blessing.
 func Report(dir string, o Options) (Written, error) {
 	var out Written
 	doc, err := result.Read(dir)
 	if err != nil {
 		return out, err
+	}
+	faults := altered(dir, "")
+	out.Altered = faults
+	if o.Base != "" {
+		out.Altered = append(slices.Clone(faults), altered(o.Base, "the base: ")...)
 	}
 	in, err := gather(dir, doc, o, &out)
 	if err != nil {
@@ -60,13 +70,48 @@ func Report(dir string, o Options) (Written, error) {
 		return out, err
 	}
 	defer root.Close()
-	// From here to the new manifest the folder is not finished.
-	if err := root.Remove(result.FileManifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return out, err
+	// Whatever happens, what is there is whole: files are renamed into place. Until the
+	// new manifest is there, the report's own files are all that the old one misses.
+	err = in.write(root, &out)
+	if len(faults) == 0 {
+		err = errors.Join(err, result.WriteManifest(dir, doc.RunID))
 	}
-	// Whatever happens, what is there is whole: files are renamed into place.
-	err = errors.Join(in.write(root, &out), result.WriteManifest(dir, doc.RunID))
 	return out, err
+}
+
+// maxAltered bounds the list of what was altered.
+const maxAltered = 20
+
+// altered says what of a folder does not fit its manifest, apart from what reports
+// write.
+func altered(dir, prefix string) (list []string) {
+	_, err := result.VerifyBut(dir, ownFile)
+	if err == nil {
+		return nil
+	}
+	faults := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		faults = joined.Unwrap()
+	}
+	for i, f := range faults {
+		if i == maxAltered {
+			return append(list, fmt.Sprintf("%sand %d more", prefix, len(faults)-i))
+		}
+		list = append(list, prefix+strings.Join(strings.Fields(f.Error()), " "))
+	}
+	return list
+}
+
+// ownFile reports whether a file is a report's: that of the run, or that of a
+// baseline below it, which has a manifest of its own.
+func ownFile(name string) bool {
+	if top, below, _ := strings.Cut(name, "/"); strings.HasPrefix(top, result.FolderFixed) {
+		if below == result.FileManifest {
+			return true
+		}
+		name = below
+	}
+	return name == File || strings.HasPrefix(name, Charts+"/")
 }
 
 // write writes the files.
@@ -135,7 +180,7 @@ func gather(dir string, doc *result.Document, o Options, out *Written) (*Input, 
 	}
 	in.draw(evidence, series, baseTurns)
 	out.Absent, out.Notes = in.Absent, slices.Concat(out.Notes, in.Notes)
-	in.Notes = out.Notes
+	in.Notes, in.Altered = out.Notes, out.Altered
 	return in, nil
 }
 

@@ -161,8 +161,88 @@ func TestReportWithoutRecords(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, Charts, "lanes.svg")); !os.IsNotExist(err) {
 		t.Errorf("an old picture is still there: %v", err)
 	}
-	if err := result.Verify(dir); err != nil {
-		t.Error(err)
+	if len(w.Altered) != 2 || !strings.HasPrefix(w.Altered[0], result.FileRecords) || !strings.HasPrefix(w.Altered[1], result.FileTrees) {
+		t.Errorf("altered: %q", w.Altered)
+	}
+	if err := result.Verify(dir); err == nil {
+		t.Error("the report's manifest blesses a folder that lost its records")
+	}
+}
+
+// What a report is drawn from is held against the manifest first. The page says what
+// does not fit, and the manifest stays as it is.
+func TestReportOfAnAlteredFolder(t *testing.T) {
+	append1 := func(dir, name string) {
+		t.Helper()
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString("\n")
+			_ = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest := func(dir string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, result.FileManifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := func(dir string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	dir, base := folder(t, strings.Clone), folder(t, strings.Clone)
+	if faults := altered(dir, ""); len(faults) > 0 {
+		t.Fatalf("a whole folder: %q", faults)
+	}
+	// The report's own files are drawn anew, so they may be gone, new or changed.
+	if err := os.WriteFile(filepath.Join(dir, File), []byte("an earlier page"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if faults := altered(dir, ""); len(faults) > 0 || result.Verify(dir) == nil {
+		t.Errorf("a page that the manifest does not have: %q", faults)
+	}
+	append1(dir, result.FileAIPerfCSV)
+	append1(base, result.FileResult)
+	before := manifest(dir)
+	w, err := Report(dir, Options{Base: base})
+	if err != nil || len(w.Altered) != 2 || !strings.HasPrefix(w.Altered[0], result.FileAIPerfCSV) || !strings.HasPrefix(w.Altered[1], "the base: result.json") {
+		t.Errorf("an altered folder: %v, %q", err, w.Altered)
+	}
+	text := page(dir)
+	for _, want := range []string{"Not as the run left it", "altered since the run", "<li>" + result.FileAIPerfCSV, "<li>the base: result.json"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page doesn't say %q", want)
+		}
+	}
+	if manifest(dir) != before || result.Verify(dir) == nil {
+		t.Error("the manifest was renewed")
+	}
+	// Without a manifest the run did not finish.
+	if err := os.Remove(filepath.Join(dir, result.FileManifest)); err != nil {
+		t.Fatal(err)
+	}
+	if faults := altered(dir, ""); len(faults) != 1 || !strings.HasPrefix(faults[0], result.FileManifest) {
+		t.Errorf("no manifest: %q", faults)
+	}
+}
+
+func TestOwnFile(t *testing.T) {
+	for name, want := range map[string]bool{
+		"report.html": true, "charts/lanes.svg": true, "fixed-8x8/report.html": true, "fixed-8x8/charts/cache.png": true, "fixed-8x8/manifest.json": true,
+		"result.json": false, "records.jsonl": false, "comparison.json": false, "fixed-8x8/result.json": false, "fixed-8x8/records.jsonl": false,
+	} {
+		if ownFile(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
 	}
 }
 

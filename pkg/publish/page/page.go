@@ -25,6 +25,7 @@ type Input struct {
 	Absent       []*chart.Absent
 	Slowest      []Slow
 	Notes        []string // what could not be read
+	Altered      []string // what is not as the runs left it
 }
 
 // draw draws what can be drawn.
@@ -135,6 +136,9 @@ func fragment(write func(io.Writer) error) (template.HTML, error) {
 
 func badges(in *Input) []badge {
 	var out []badge
+	if len(in.Altered) > 0 {
+		out = append(out, badge{"bad", "altered since the run"})
+	}
 	if c := in.Comparison; c != nil {
 		class := "warn"
 		switch c.Verdict {

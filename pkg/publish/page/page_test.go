@@ -272,7 +272,7 @@ func TestComparisonIsOnThePage(t *testing.T) {
 		Metric: "ttft_p50", Label: "TTFT p50", Unit: "ms", Better: compare.LowerIsBetter, Gated: true, Base: ptr(100.0), Head: ptr(110.2), Ratio: ptr(1.102), Low: ptr(1.081), High: ptr(1.124), Verdict: compare.Regression,
 	}}}
 	root, text := report(t, dir, Options{Comparison: c})
-	if row := tables(root)[[2]string{"What moved", "TTFT p50*"}]; len(row) != 6 || row[3] != "+10.2 % worse [8.1, 12.4]" {
+	if row := tables(root)[[2]string{"What moved", "TTFT p50*"}]; len(row) != 5 || row[3] != "+10.2 % [8.1, 12.4]" {
 		t.Errorf("%q", row)
 	}
 	if !strings.Contains(text, "against base: regression") {

@@ -18,18 +18,23 @@ func cache(p *page, d *result.Document) {
 		local, external = c.Engine.Local, c.Engine.External
 	}
 	g := grid{head: []string{"Prefix cache", "hit rate", "hits", "of", "unit", "requests"}}
-	g.rows = [][]string{
-		hits("Theoretical, instant", c.TheoreticalInstant),
-		hits("Theoretical, causal", c.TheoreticalCausal),
-		hits("Ideal as played", c.IdealEnded),
-		hits("Ideal, requests in flight too", c.IdealBegun),
-		hits("Reported in usage", c.Usage),
-		hits("Engine's counters, GPU", local),
+	if d.Mode != result.ModeFixed {
+		g.rows = [][]string{
+			hits("Theoretical, instant", c.TheoreticalInstant),
+			hits("Theoretical, causal", c.TheoreticalCausal),
+			hits("Ideal as played", c.IdealEnded),
+			hits("Ideal, requests in flight too", c.IdealBegun),
+		}
 	}
+	g.rows = append(g.rows, hits("Reported in usage", c.Usage), hits("Engine's counters, GPU", local))
 	if external != nil {
 		g.rows = append(g.rows, hits("Engine's counters, lower tiers", external))
 	}
 	p.table(g)
+	if d.Mode == result.ModeFixed {
+		p.note("The prompts share nothing: a hit would be a remnant of earlier ones.")
+		return
+	}
 	p.note("Theoretical: what an endless cache could reuse by the recording; causal counts only what had been answered by then. " +
 		"Ideal as played: the same for this very run; the engine's figures are to be held against it. An engine can be a little above " +
 		"it: its blocks are smaller, message headers are cached too, and so is what requests in flight have begun.")

@@ -6,6 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/org/agentx-action/pkg/result/compare"
 )
@@ -115,12 +118,34 @@ func mismatches(p *page, c *compare.Comparison) {
 				break
 			}
 			names = append(names, plain(m.Key, nameWidth))
-			g.rows = append(g.rows, []string{m.Key, given(m.Base), given(m.Head)})
+			base, head := unlike(m.Base, m.Head)
+			g.rows = append(g.rows, []string{m.Key, given(base), given(head)})
 		}
 		p.state(list.colour, list.label, names...)
 		p.blank()
 		p.table(g)
 	}
+}
+
+// unlike cuts long values down to where they differ, with a little of what comes
+// before it.
+func unlike(a, b string) (string, string) {
+	const before, long = 18, 32
+	if twwidth.Width(a) <= long && twwidth.Width(b) <= long {
+		return a, b
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	from := same - before
+	for from > 0 && !utf8.RuneStart(a[from]) {
+		from--
+	}
+	if from <= 0 {
+		return a, b
+	}
+	return "…" + a[from:], "…" + b[from:]
 }
 
 func given(v string) string {
@@ -135,24 +160,37 @@ func hasMoved(f compare.Finding) bool {
 	return f.Verdict == compare.Regression || f.Verdict == compare.Improvement || f.Verdict == compare.Changed
 }
 
-// findings is a table of figures. On the terminal there is no room for more, so
-// what moved goes without the smallest change that could have been seen.
+// findings is a table of figures, with the columns that any of them fills. On the
+// terminal there is no room for more, so what moved goes without the smallest change
+// that could have been seen.
 func (p *page) findings(name string, list []compare.Finding) {
-	narrow := !p.Markdown && !p.HTML
-	least := !narrow || len(list) > 0 && !hasMoved(list[0])
-	g := grid{head: []string{name, "base", "head", "change [interval]"}}
-	if narrow {
+	c := columns{narrow: !p.Markdown && !p.HTML}
+	change := "change"
+	for _, f := range list {
+		c.least = c.least || f.SmallestDetectable != nil && !(c.narrow && hasMoved(list[0]))
+		c.verdict = c.verdict || f.Verdict != compare.NotJudged
+		if f.Low != nil && f.High != nil {
+			change = "change [interval]"
+		}
+	}
+	g := grid{head: []string{name, "base", "head", change}}
+	if c.narrow && (c.least || c.verdict) {
 		g.max = 29 // a change with its interval
 	}
-	if least {
-		g.head = append(g.head, "least")
+	if c.least {
+		g.head = append(g.head, "seen from")
 	}
-	g.head = append(g.head, "verdict")
+	if c.verdict {
+		g.head = append(g.head, "verdict")
+	}
 	for _, f := range list {
-		g.rows = append(g.rows, findingRow(f, narrow, least))
+		g.rows = append(g.rows, findingRow(f, c))
 	}
 	p.table(g)
 }
+
+// columns of a table of figures.
+type columns struct{ narrow, least, verdict bool }
 
 // divide parts the figures that moved from the others, the gated ones first.
 func divide(c *compare.Comparison) (moved, still []compare.Finding) {
@@ -175,28 +213,62 @@ func moved(p *page, c *compare.Comparison) {
 	if list, _ := divide(c); len(list) > 0 {
 		p.section("What moved")
 		p.findings("What moved", list)
-		p.note("Change: of the head against the base, + is more. *: in the gated family, which the verdict rests on; corrected together.")
+		p.note("Change: of the head against the base, + is more. *: in the gated family, which the verdict rests on; corrected together. " + family(list))
 		return
 	}
-	text := "nothing"
+	text := "none"
 	if c.Verdict == compare.NotEnough {
 		text = "cannot be said"
 	}
-	var least *compare.Finding
-	for i, f := range c.Gated {
-		if f.SmallestDetectable != nil && (least == nil || *f.SmallestDetectable > *least.SmallestDetectable) {
-			least = &c.Gated[i]
+	p.fact("Gated figures that moved", text)
+	var seen []string
+	for _, f := range c.Gated {
+		if f.SmallestDetectable != nil {
+			seen = append(seen, plain(name(f.Label, f.Metric), nameWidth)+" "+least(f))
 		}
 	}
-	if least != nil {
-		text += "; a change of " + percent(*least.SmallestDetectable) + " in any gated figure would have been seen"
-	}
-	p.fact("What moved", text)
+	p.fact("Would have been seen in 8 of 10 comparisons, from", seen...)
 }
 
-func findingRow(f compare.Finding, narrow, least bool) []string {
+// family says which requests figures are of.
+func family(list []compare.Finding) string {
+	var pairs, whole []string
+	for _, f := range list {
+		switch f.Over {
+		case compare.OverPairs:
+			pairs = append(pairs, f.Label)
+		case compare.OverRun:
+			whole = append(whole, plain(name(f.Label, f.Metric), nameWidth))
+		}
+	}
+	switch {
+	case len(pairs) > 0 && len(whole) > 0:
+		return "Of the paired requests, which both sides measured; " + strings.Join(whole, ", ") + " of the whole run."
+	case len(pairs) > 0:
+		return "Of the paired requests, which both sides measured."
+	case len(whole) > 0:
+		return "Of the whole run: requests that the other side never sent are in it."
+	}
+	return ""
+}
+
+// least is the smallest change that would have been seen.
+func least(f compare.Finding) string {
+	switch {
+	case f.SmallestDetectable == nil:
+		return absent
+	case f.Absolute && f.Unit == "ratio":
+		return digits(100**f.SmallestDetectable) + " points"
+	case f.Absolute:
+		_, show := shown("", f.Unit)
+		return show(*f.SmallestDetectable)
+	}
+	return percent(*f.SmallestDetectable)
+}
+
+func findingRow(f compare.Finding, c columns) []string {
 	label, show := shown(name(f.Label, f.Metric), f.Unit)
-	if narrow {
+	if c.narrow && (c.least || c.verdict) {
 		label = plain(label, 25)
 		wide := show
 		show = func(v float64) string { return plain(wide(v), 11) }
@@ -204,18 +276,29 @@ func findingRow(f compare.Finding, narrow, least bool) []string {
 	if f.Gated {
 		label += "*"
 	}
-	verdict := plain(string(f.Verdict), 15)
-	if f.Verdict == compare.Changed {
-		verdict = "changed" // the line on top says that it is one run a side
-	}
-	if narrow && f.Verdict == compare.NotEnough {
-		verdict = "not enough"
-	}
 	row := []string{label, opt(f.Base, show), opt(f.Head, show), change(f)}
-	if least {
-		row = append(row, opt(f.SmallestDetectable, percent))
+	if c.least {
+		row = append(row, least(f))
 	}
-	return append(row, verdict)
+	if c.verdict {
+		row = append(row, verdictOf(f, c.narrow))
+	}
+	return row
+}
+
+// verdictOf names the direction that the word alone leaves open.
+func verdictOf(f compare.Finding, narrow bool) string {
+	switch {
+	case f.Verdict == compare.Changed: // the line on top says that it is one run a side
+		return "changed" + direction(f)
+	case narrow && f.Verdict == compare.NotEnough:
+		return "not enough"
+	case narrow && f.Verdict == compare.NoChange:
+		return "none seen"
+	case narrow:
+		return plain(string(f.Verdict), 11)
+	}
+	return plain(string(f.Verdict), 15)
 }
 
 func name(label, key string) string {
@@ -247,8 +330,8 @@ func shown(label, unit string) (string, func(float64) string) {
 	return label, func(v float64) string { return quantity(v, unit) }
 }
 
-// change is head against base, signed, and for what moved whether that is worse: "+10.2 % worse
-// [8.1, 12.4]". Rates that may be 0 change by percentage points.
+// change is head against base, signed: "+10.2 % [8.1, 12.4]". Rates that may be 0
+// change by percentage points. Whether that is worse says the verdict.
 func change(f compare.Finding) string {
 	if f.Ratio == nil {
 		return absent
@@ -267,9 +350,6 @@ func change(f compare.Finding) string {
 	}
 	decimals := decimals(v)
 	text := sign(v, decimals) + unit
-	if hasMoved(f) {
-		text += direction(v, decimals, f.Better)
-	}
 	if f.Low != nil && f.High != nil {
 		text += " [" + fixed(100*relative(*f.Low), decimals) + ", " + fixed(100*relative(*f.High), decimals) + "]"
 	}
@@ -282,9 +362,6 @@ func absolute(f compare.Finding) string {
 	text := show(*f.Ratio)
 	if *f.Ratio > 0 {
 		text = "+" + text
-	}
-	if hasMoved(f) {
-		text += direction(*f.Ratio, 9, f.Better)
 	}
 	if f.Low != nil && f.High != nil {
 		text += " [" + show(*f.Low) + ", " + show(*f.High) + "]"
@@ -323,25 +400,51 @@ func sign(v float64, decimals int) string {
 }
 
 // direction says whether a change is for the worse.
-func direction(v float64, decimals int, better compare.Direction) string {
-	switch {
-	case fixed(v, decimals) == "0" || better != compare.LowerIsBetter && better != compare.HigherIsBetter:
+func direction(f compare.Finding) string {
+	if f.Ratio == nil || f.Better != compare.LowerIsBetter && f.Better != compare.HigherIsBetter {
 		return ""
-	case (v > 0) == (better == compare.LowerIsBetter):
-		return " worse"
 	}
-	return " better"
+	none := 1.0
+	if f.Absolute {
+		none = 0
+	}
+	switch {
+	case *f.Ratio == none:
+		return ""
+	case (*f.Ratio > none) == (f.Better == compare.LowerIsBetter):
+		return ", worse"
+	}
+	return ", better"
 }
 
-// rest folds what did not move.
+// rest folds what did not move: the gated figures, and those of the whole run.
 func rest(p *page, c *compare.Comparison) {
 	_, still := divide(c)
 	if len(still) == 0 {
 		return
 	}
+	var gated, described []compare.Finding
+	for _, f := range still {
+		if f.Gated {
+			gated = append(gated, f)
+		} else {
+			described = append(described, f)
+		}
+	}
 	p.fold("Other figures: "+whole(len(still)), func() {
-		p.findings("Other figures", still)
-		p.note("Least: the smallest change that this comparison could have told from none.")
+		if len(gated) > 0 {
+			p.findings("Gated figures", gated)
+			seen := ""
+			if slices.ContainsFunc(gated, func(f compare.Finding) bool { return f.SmallestDetectable != nil }) {
+				seen = "Seen from: the smallest change that 8 of 10 comparisons like this one would tell from none. "
+			}
+			p.note(seen + family(gated))
+			p.blank()
+		}
+		if len(described) > 0 {
+			p.findings("Other figures", described)
+			p.note(family(described))
+		}
 		notes(p, slices.Concat(c.Gated, c.Described))
 	})
 }

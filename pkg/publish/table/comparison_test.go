@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -73,21 +74,61 @@ func TestChange(t *testing.T) {
 		want string
 	}{
 		{compare.Finding{}, absent},
-		{compare.Finding{Ratio: ptr(1.102), Low: ptr(1.081), High: ptr(1.124), Better: compare.LowerIsBetter}, "+10.2 % worse [8.1, 12.4]"},
-		{compare.Finding{Ratio: ptr(1.102), Low: ptr(1.081), High: ptr(1.124), Better: compare.HigherIsBetter}, "+10.2 % better [8.1, 12.4]"},
-		{compare.Finding{Ratio: ptr(0.9), Better: compare.HigherIsBetter}, "-10.0 % worse"},
-		{compare.Finding{Ratio: ptr(0.9), Low: ptr(0.88), High: ptr(0.92), Better: compare.LowerIsBetter}, "-10.0 % better [-12.0, -8.0]"},
+		{compare.Finding{Ratio: ptr(1.102), Low: ptr(1.081), High: ptr(1.124), Better: compare.LowerIsBetter}, "+10.2 % [8.1, 12.4]"},
+		{compare.Finding{Ratio: ptr(1.102), Low: ptr(1.081), High: ptr(1.124), Better: compare.HigherIsBetter}, "+10.2 % [8.1, 12.4]"},
+		{compare.Finding{Ratio: ptr(0.9), Better: compare.HigherIsBetter}, "-10.0 %"},
+		{compare.Finding{Ratio: ptr(0.9), Low: ptr(0.88), High: ptr(0.92), Better: compare.LowerIsBetter}, "-10.0 % [-12.0, -8.0]"},
 		{compare.Finding{Ratio: ptr(1.0), Low: ptr(1.0), High: ptr(1.0), Better: compare.LowerIsBetter}, "0 % [0, 0]"},
 		{compare.Finding{Ratio: ptr(1.000001), Low: ptr(0.995), High: ptr(1.004), Better: compare.LowerIsBetter}, "0 % [-0.50, 0.40]"},
-		{compare.Finding{Ratio: ptr(12.0), Better: compare.LowerIsBetter}, "+1100 % worse"},
-		{compare.Finding{Ratio: ptr(0.05), Low: ptr(0.03), High: ptr(0.07), Absolute: true, Unit: "ratio", Better: compare.LowerIsBetter}, "+5.0 points worse [3.0, 7.0]"},
+		{compare.Finding{Ratio: ptr(12.0), Better: compare.LowerIsBetter}, "+1100 %"},
+		{compare.Finding{Ratio: ptr(0.05), Low: ptr(0.03), High: ptr(0.07), Absolute: true, Unit: "ratio", Better: compare.LowerIsBetter}, "+5.0 points [3.0, 7.0]"},
 		{compare.Finding{Ratio: ptr(0.0), Absolute: true, Unit: "ratio", Better: compare.LowerIsBetter}, "0 points"},
-		{compare.Finding{Ratio: ptr(12.0), Low: ptr(2.0), High: ptr(20.0), Absolute: true, Unit: "ms", Better: compare.LowerIsBetter}, "+12.0 ms worse [2.00 ms, 20.0 ms]"},
+		{compare.Finding{Ratio: ptr(12.0), Low: ptr(2.0), High: ptr(20.0), Absolute: true, Unit: "ms", Better: compare.LowerIsBetter}, "+12.0 ms [2.00 ms, 20.0 ms]"},
 	} {
 		c.f.Verdict = compare.Regression
 		if got := change(c.f); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c.f, got, c.want)
 		}
+	}
+}
+
+// The word goes by the figure's better direction; what a rate moved by is points.
+func TestVerdictAndLeast(t *testing.T) {
+	for _, c := range []struct {
+		f             compare.Finding
+		verdict, from string
+	}{
+		{compare.Finding{Verdict: compare.Changed, Ratio: ptr(0.9), Better: compare.HigherIsBetter, SmallestDetectable: ptr(0.0831)}, "changed, worse", "8.31 %"},
+		{compare.Finding{Verdict: compare.Changed, Ratio: ptr(0.9), Better: compare.LowerIsBetter}, "changed, better", absent},
+		{compare.Finding{Verdict: compare.Changed, Ratio: ptr(0.036), Absolute: true, Unit: "ratio", Better: compare.LowerIsBetter, SmallestDetectable: ptr(0.0162)}, "changed, worse", "1.62 points"},
+		{compare.Finding{Verdict: compare.Changed, Ratio: ptr(-5.0), Absolute: true, Unit: "ms", Better: compare.LowerIsBetter, SmallestDetectable: ptr(3.0)}, "changed, better", "3.00 ms"},
+		{compare.Finding{Verdict: compare.Changed, Better: compare.LowerIsBetter}, "changed", absent},
+		{compare.Finding{Verdict: compare.Regression, Ratio: ptr(1.2), Better: compare.LowerIsBetter}, "regression", absent},
+		{compare.Finding{Verdict: compare.NoChange}, "none seen", absent},
+		{compare.Finding{Verdict: compare.NotEnough}, "not enough", absent},
+	} {
+		if v, l := verdictOf(c.f, true), least(c.f); v != c.verdict || l != c.from {
+			t.Errorf("%+v: %q %q, want %q %q", c.f, v, l, c.verdict, c.from)
+		}
+	}
+}
+
+// Of two long values the table shows what differs.
+func TestUnlike(t *testing.T) {
+	long := strings.Repeat(`{"model":"sim","é":1},`, 20)
+	for _, c := range []struct{ a, b, wantA, wantB string }{
+		{"1", "2", "1", "2"},
+		{"", long, "", long},
+		{long + "x=1", long + "x=2", "…\":\"sim\",\"é\":1},x=1", "…\":\"sim\",\"é\":1},x=2"},
+	} {
+		if a, b := unlike(c.a, c.b); a != c.wantA || b != c.wantB {
+			t.Errorf("%q and %q, want %q and %q", a, b, c.wantA, c.wantB)
+		}
+	}
+	// What is common is cut between two characters.
+	a, b := unlike(strings.Repeat("é", 20)+"éaaaaaaaaaaax=1", strings.Repeat("é", 20)+"éaaaaaaaaaaax=2")
+	if len(a) > 24 || !utf8.ValidString(a) || !utf8.ValidString(b) || !strings.HasSuffix(a, "x=1") {
+		t.Errorf("%q and %q", a, b)
 	}
 }
 
@@ -104,13 +145,20 @@ func oneSide(label string, runs int) compare.Side {
 func finding(key, label, unit string, better compare.Direction, base, ratio, half float64, v compare.Verdict) compare.Finding {
 	return compare.Finding{Metric: key, Label: label, Unit: unit, Better: better, Gated: true, Base: ptr(base), Head: ptr(base * ratio),
 		Ratio: ptr(ratio), Low: ptr(ratio - half), High: ptr(ratio + half), Confidence: 0.9917, SmallestDetectable: ptr(2 * half), Threshold: 0.03,
-		Verdict: v, Samples: 1150}
+		Verdict: v, Samples: 1150, Over: overOf(key)}
+}
+
+func overOf(key string) compare.Over {
+	if strings.HasPrefix(key, "output_throughput") || key == "join_wait_p50" {
+		return compare.OverRun
+	}
+	return compare.OverPairs
 }
 
 func noChange() *compare.Comparison {
 	return &compare.Comparison{
 		Kind: compare.Kind, SchemaVersion: compare.SchemaVersion, CreatedAt: day, Verdict: compare.NoChange,
-		Summary: "No change seen in the gated family; 3.4 % would have been seen.",
+		Summary: "No change seen in any of 5 gated figures over 2300 paired requests.",
 		Head:    oneSide("pr-7", 2), Base: oneSide("main", 2),
 		Pairing: compare.Pairing{Pairs: 2300, HeadOnly: 12, BaseOnly: 9, Coverage: 0.991, RootTraces: 64, EffectiveN: 48.21, LargestPart: 0.061},
 		Floor:   &compare.FloorRef{Pool: "h200-8", Repeats: 10, Digest: "deadbeefdeadbeefdeadbeef"},
@@ -120,10 +168,15 @@ func noChange() *compare.Comparison {
 			finding("itl_p50", "ITL p50", "ms", compare.LowerIsBetter, 15, 1, 0.004, compare.NoChange),
 			finding("output_throughput_per_gpu", "Output throughput per GPU", "tokens/s", compare.HigherIsBetter, 37.8, 0.996, 0.011, compare.NoChange),
 			{Metric: "error_rate", Label: "Error rate", Unit: "ratio", Better: compare.LowerIsBetter, Gated: true, Base: ptr(0.0), Head: ptr(0.0),
-				Ratio: ptr(0.0), Low: ptr(0.0), High: ptr(0.001), Absolute: true, Verdict: compare.NoChange, Samples: 2300},
+				Ratio: ptr(0.0), Low: ptr(0.0), High: ptr(0.001), Absolute: true, SmallestDetectable: ptr(0.0162), Verdict: compare.NoChange, Samples: 2300, Over: compare.OverPairs},
 		},
-		Described:        []compare.Finding{{Metric: "e2e_p99", Label: "E2E latency p99", Unit: "ms", Better: compare.LowerIsBetter, Base: ptr(95900.0), Verdict: compare.NotEnough, Note: "both sides failed in the same tail"}},
-		Layers:           []compare.Layer{{Name: "decode", WorseBy: ptr(0.0), Text: "ITL is unchanged.", On: []compare.Number{{Label: "ITL mean", Unit: "ms", Base: ptr(16.5), Head: ptr(16.5)}}}},
+		Described: []compare.Finding{{Metric: "e2e_p99", Label: "E2E latency p99", Unit: "ms", Better: compare.LowerIsBetter, Base: ptr(95900.0), Verdict: compare.NotEnough, Note: "both sides failed in the same tail", Over: compare.OverRun}},
+		Layers: []compare.Layer{
+			{Name: "decode", WorseBy: ptr(-0.003), SmallestDetectable: ptr(0.031), On: []compare.Number{{Label: "ITL p50", Unit: "ms", Base: ptr(16.5), Head: ptr(16.5), Over: compare.OverRun}},
+				Text: "no move seen (-0.30 %, -2.5 to +1.9; a change of 3.1 % would have been seen): time per output token after the first, over 2300 paired requests"},
+			{Name: "errors", WorseBy: ptr(0.0), Absolute: true, SmallestDetectable: ptr(0.016), On: []compare.Number{{Label: "Error rate", Unit: "ratio", Base: ptr(0.0), Head: ptr(0.0), Over: compare.OverRun}},
+				Text: "no move seen (0 points, -1.2 to +1.2; a change of 1.6 points would have been seen): error rate, over 2300 paired requests"},
+		},
 		HeadAgainstFixed: againstBoth()[:1],
 	}
 }
@@ -138,10 +191,11 @@ func againstBoth() []compare.AgainstFixed {
 			row("total_throughput_per_gpu", "Total throughput per GPU", "tokens/s", compare.HigherIsBetter, 9380, 1270),
 			row("ttft_p50", "TTFT p50", "ms", compare.LowerIsBetter, 812, 430),
 			row("itl_p50", "ITL p50", "ms", compare.LowerIsBetter, 15, 14.1),
+			row("requests_in_flight", "Requests in flight", "requests", "", 40.7, 40.7),
 			{Metric: "hit_rate", Label: "Hit rate, reported", Unit: "ratio", Better: compare.HigherIsBetter, Agentic: ptr(0.888), Fixed: ptr(0.0)},
 			{Metric: "hit_rate_ideal", Label: "Hit rate, ideal as played", Unit: "ratio", Better: compare.HigherIsBetter, Agentic: ptr(0.922)},
 		}},
-		{Shape: "1024/1024", AgenticLoad: ptr(40.7), FixedLoad: ptr(16.0), FixedPoints: []int{16}, Note: "The engine was restarted in between.", Rows: []compare.Row{
+		{Shape: "1024/1024", AgenticLoad: ptr(40.7), FixedLoad: ptr(16.0), FixedPoints: []int{16}, Note: "no fixed-length point comes within 10 % of the agentic load; the nearest is shown", Rows: []compare.Row{
 			row("ttft_p50", "TTFT p50", "ms", compare.LowerIsBetter, 812, 51),
 		}},
 	}
@@ -149,16 +203,16 @@ func againstBoth() []compare.AgainstFixed {
 
 func regression() *compare.Comparison {
 	c := noChange()
-	c.Verdict, c.Summary = compare.Regression, "TTFT p50 and p90 got worse by 10 to 12 %; the prefix cache gives 6 points less."
+	c.Verdict, c.Summary = compare.Regression, "TTFT p50 +10.2 % (regression); TTFT p90 +12.1 % (regression); Output throughput per GPU -5.9 % (regression). Likeliest layer: cache, worse by 6.8 %."
 	c.Gated[0] = finding("ttft_p50", "TTFT p50", "ms", compare.LowerIsBetter, 812, 1.102, 0.0214, compare.Regression)
 	c.Gated[1] = finding("ttft_p90", "TTFT p90", "ms", compare.LowerIsBetter, 1620, 1.121, 0.04, compare.Regression)
 	c.Gated[3] = finding("output_throughput_per_gpu", "Output throughput per GPU", "tokens/s", compare.HigherIsBetter, 37.8, 0.941, 0.02, compare.Regression)
 	c.Described = append(c.Described, finding("join_wait_p50", "Join wait p50", "ms", compare.LowerIsBetter, 2350, 0.8, 0.1, compare.Improvement))
 	c.Described[1].Gated = false
 	c.Layers = []compare.Layer{
-		{Name: "cache", Moved: true, WorseBy: ptr(0.068), Text: "The reported hit rate fell from 88.8 % to 82.7 % while the ideal stayed at 92.2 %.", On: []compare.Number{
-			{Label: "Hit rate, reported", Unit: "ratio", Base: ptr(0.888), Head: ptr(0.827)}, {Label: "Hit rate, ideal as played", Unit: "ratio", Base: ptr(0.922), Head: ptr(0.922)},
-			{Label: "Uncached input", Unit: "tokens/s", Base: ptr(8340.0), Head: ptr(12900.0)},
+		{Name: "cache", Moved: true, WorseBy: ptr(0.068), SmallestDetectable: ptr(0.02), Text: "got worse by 6.8 % (5.1 to 8.5): prompt tokens to compute for the same requests, over 2290 paired requests", On: []compare.Number{
+			{Label: "Hit rate, reported", Unit: "ratio", Base: ptr(0.888), Head: ptr(0.827), Over: compare.OverRun}, {Label: "Hit rate, ideal as played", Unit: "ratio", Base: ptr(0.922), Head: ptr(0.922), Over: compare.OverRun},
+			{Label: "Uncached input", Unit: "tokens/s", Base: ptr(8340.0), Head: ptr(12900.0), Over: compare.OverRun},
 		}},
 		c.Layers[0],
 	}
@@ -190,7 +244,7 @@ func oneRun() *compare.Comparison {
 	c.Head, c.Base, c.Floor = oneSide("pr-7", 1), oneSide("main", 1), nil
 	c.Head.Runs[0].Trusted, c.Head.Runs[0].Findings = false, []string{"client_cpu", "schedule_lag"}
 	c.Base.Runs[0].Valid = ptr(false)
-	c.Verdict, c.Summary = compare.Changed, "TTFT differs, but one run a side says nothing about the noise between runs."
+	c.Verdict, c.Summary = compare.Changed, "TTFT p50 +10.2 % (changed for the worse). One run a side: run-to-run noise is unknown, so this is no regression yet."
 	for i := range c.Gated {
 		if hasMoved(c.Gated[i]) {
 			c.Gated[i].Verdict = compare.Changed

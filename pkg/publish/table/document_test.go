@@ -55,10 +55,6 @@ func fullDocument() *result.Document {
 			{Code: 503, Type: "http_status", Message: longText(), Count: 1},
 			{Code: 504, Type: "http_status", Message: "gateway", Count: 1},
 		},
-		InferenceX: &summary.InferenceX{Latency: summary.IXLatency{
-			Intvty:        &summary.IXDist{Mean: 61.2, P50: 66.7, P90: 31.1, P95: 24.4},
-			E2ENormIntvty: &summary.IXDist{Mean: 38.9, P50: 42.25, P90: 9.876, P95: 5.5},
-		}},
 		Cache: result.CacheAccounting{
 			Cache: summary.Cache{
 				TheoreticalInstant: &summary.Share{Unit: "blocks", Hit: 1_999_382, Total: 2_100_631, Rate: 0.951801, Requests: 1170},
@@ -104,6 +100,36 @@ func fullDocument() *result.Document {
 	return d
 }
 
+// fixedDocument is a run of the fixed-length baseline.
+func fixedDocument() *result.Document {
+	d := fullDocument()
+	d.Mode, d.Corpus, d.Scenario = result.ModeFixed, nil, result.Scenario{}
+	d.Settings = result.Settings{Concurrency: 32, Seed: ptr(int64(0)), Model: d.Settings.Model, FixedISL: ptr(8192), FixedOSL: ptr(1024)}
+	d.Sessions, d.Outcome, d.Errors = summary.Sessions{}, result.Outcome{}, nil
+	d.Load.LiveTrees, d.Load.RequestsInFlight = nil, &summary.Weighted{Avg: 30.1, P50: 32, P90: 32, Max: 32}
+	d.Requests = summary.Requests{Total: 384, Warmup: summary.Outcomes{OK: 64}, Profiling: summary.Outcomes{OK: 320}}
+	d.Validity = validity.Verdict{Trusted: true}
+	figures := func(requests, seconds, middle float64) summary.FixedFigures {
+		f := summary.FixedFigures{
+			Raw: map[string]float64{"completed": requests, "duration": seconds, "total_input_tokens": 7373 * requests, "total_output_tokens": 922 * requests,
+				"request_throughput": requests / seconds, "output_throughput": 922 * requests / seconds, "total_token_throughput": 8295 * requests / seconds},
+			Aggregated: map[string]float64{"output_tput_per_gpu": 922 * requests / seconds / 8, "tput_per_gpu": 8295 * requests / seconds / 8, "std_intvty": 4321},
+		}
+		for q, by := range map[string]float64{"mean": 1.1, "median": 1, "std": 0.5, "p90": 2, "p99": 3, "p99.9": 4} {
+			for key, of := range map[string]float64{"ttft": 40, "tpot": 1, "itl": 0.95, "e2el": 960} {
+				f.Raw[q+"_"+key+"_ms"] = by * of * middle
+			}
+			if q != "std" {
+				f.Aggregated[q+"_intvty"] = 1000 / (by * middle)
+			}
+		}
+		return f
+	}
+	d.Fixed = &summary.Fixed{ISL: 8192, OSL: 1024, MaxConcurrency: 32, NumPrompts: 320, FixedFigures: figures(320, 100, 10),
+		Steady: &summary.FixedSteady{FixedFigures: figures(288.5, 88, 9.5)}}
+	return d
+}
+
 func longText() string {
 	text := make([]byte, 0, 1<<20)
 	for len(text) < 1<<20 {
@@ -115,7 +141,7 @@ func longText() string {
 func fullMetrics() result.Metrics {
 	m := result.Metrics{Request: map[string]summary.Stats{}, Run: map[string]summary.Value{}}
 	for key, middle := range map[string]float64{
-		"time_to_first_token": 812, "inter_token_latency": 15, "request_latency": 12_345,
+		"time_to_first_token": 812, "inter_token_latency": 15, "request_latency": 12_345, "e2e_latency_per_output_token": 23.67,
 		"input_sequence_length": 114_862, "output_sequence_length": 465,
 		"http_req_blocked": 0.01, "http_req_dns_lookup": 0, "http_req_connecting": 0.2, "http_req_sending": 3.4,
 		"http_req_waiting": 790, "http_req_receiving": 11_000, "http_req_total": 12_000,

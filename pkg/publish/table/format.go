@@ -138,6 +138,8 @@ func quantity(v float64, unit string) string {
 		return seconds(v)
 	case "ratio":
 		return percent(v)
+	case "×":
+		return ratio(v)
 	case "":
 		return count(v)
 	}

@@ -8,6 +8,9 @@ import (
 
 var latencyHead = []string{"Latency", "mean", "p50", "p90", "p95", "p99", "n"}
 
+// perToken is request latency over output tokens.
+const perToken = "e2e_latency_per_output_token"
+
 // latency shows how long requests took, and the lengths that explain it.
 func latency(p *page, d *result.Document) {
 	p.section("Latency")
@@ -23,20 +26,16 @@ func latency(p *page, d *result.Document) {
 	add("ITL (per token)", "inter_token_latency", millis)
 	add("Gap between chunks", record.ChunkGaps, millis)
 	add("E2E latency", "request_latency", millis)
-	ix := summary.IXLatency{}
-	if d.InferenceX != nil {
-		ix = d.InferenceX.Latency
-	}
+	add("E2E per output token", perToken, millis)
 	g.rows = append(g.rows,
-		inverse("E2E per output token", ix.E2ENormIntvty, func(v float64) string { return seconds(1 / v) }),
-		inverse("Interactivity, 1/ITL (tok/s)", ix.Intvty, digits),
-		inverse("Interactivity, E2E (tok/s)", ix.E2ENormIntvty, digits),
+		inverse("Interactivity, 1/ITL (tok/s)", at(m, "inter_token_latency")),
+		inverse("Interactivity, E2E (tok/s)", at(m, perToken)),
 		spread("Join wait", d.Sessions.JoinWait, millis),
 		spread("Schedule lag (client)", d.Client.ScheduleLag, millis))
 	add("Input length, ISL (tokens)", "input_sequence_length", count)
 	add("Output length, OSL (tokens)", "output_sequence_length", count)
 	p.table(g)
-	if ix.Intvty != nil || ix.E2ENormIntvty != nil {
+	if at(m, "inter_token_latency") != nil || at(m, perToken) != nil {
 		p.note("Interactivity: tokens a second as one user sees them; its p90 is that of the slow requests, as InferenceX counts.")
 	}
 	if len(d.Metrics.Adjusted) > 0 {
@@ -98,12 +97,15 @@ func adjusted(label string, a summary.Adjusted, show func(float64) string) []str
 	return append(out, whole(a.Count))
 }
 
-// inverse is a row of InferenceX' figures, which have neither p99 nor n.
-func inverse(label string, x *summary.IXDist, show func(float64) string) []string {
-	if x == nil {
-		return empty(label)
-	}
-	return []string{label, show(x.Mean), show(x.P50), show(x.P90), show(x.P95), absent, absent}
+// inverse is tokens per second where s is ms per token: each percentile turned over,
+// so that p90 is the slow tail (spec/replay.md §7.11).
+func inverse(label string, s *summary.Stats) []string {
+	return spread(label, s, func(v float64) string {
+		if v <= 0 {
+			return absent
+		}
+		return digits(1000 / v)
+	})
 }
 
 func empty(label string) []string {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/org/agentx-action/pkg/result/compare"
 )
@@ -42,21 +44,9 @@ func stillLayers(p *page, c *compare.Comparison) {
 }
 
 func layer(p *page, colour string, l compare.Layer) {
-	label := strings.ToUpper(plain(l.Name, nameWidth))
-	by := ""
-	if l.WorseBy != nil && finite(*l.WorseBy) {
-		switch text := fixed(100**l.WorseBy, 1); {
-		case text == "0":
-			by = "unchanged"
-		case *l.WorseBy > 0:
-			by = text + " % worse"
-		default:
-			by = strings.TrimPrefix(text, "-") + " % better"
-		}
-	}
 	p.blank()
-	p.state(colour, label, by, plain(l.Text, maxSentence))
-	g := grid{head: []string{"It rests on", "base", "head", "change"}}
+	p.state(colour, strings.ToUpper(plain(l.Name, nameWidth)), plain(l.Text, maxSentence))
+	g := grid{head: []string{"Beside it" + over(l.On), "base", "head", "change"}}
 	for _, n := range l.On {
 		label, show := shown(n.Label, n.Unit)
 		g.rows = append(g.rows, []string{label, opt(n.Base, show), opt(n.Head, show), relative(n.Base, n.Head, n.Unit)})
@@ -64,6 +54,14 @@ func layer(p *page, colour string, l compare.Layer) {
 	p.blank()
 	p.table(g)
 	p.blank()
+}
+
+// over names the requests that all of the numbers are of, if they are of the same.
+func over(list []compare.Number) string {
+	if len(list) == 0 || list[0].Over == "" || slices.ContainsFunc(list, func(n compare.Number) bool { return n.Over != list[0].Over }) {
+		return ""
+	}
+	return " (" + plain(string(list[0].Over), 20) + ")"
 }
 
 // relative is the change from base to head; of shares in percentage points.
@@ -101,11 +99,14 @@ func againstFixed(p *page, title string, list []compare.AgainstFixed) {
 			shape = absent
 		}
 		g := grid{head: []string{"Against fixed " + shape, "agentic", "fixed", "agentic/fixed", "better"}}
-		given := slices.ContainsFunc(a.Rows, func(r compare.Row) bool { return r.Metric == "requests_in_flight" })
-		if !given {
+		loads := func(r compare.Row) bool { return r.Metric == "requests_in_flight" }
+		rows := slices.Clone(a.Rows)
+		if i := slices.IndexFunc(rows, loads); i > 0 {
+			rows = slices.Insert(slices.Delete(rows, i, i+1), 0, a.Rows[i])
+		} else if i < 0 {
 			g.rows = append(g.rows, []string{"Requests in flight", opt(a.AgenticLoad, count), opt(a.FixedLoad, count), quotient(a.AgenticLoad, a.FixedLoad), absent})
 		}
-		for _, r := range a.Rows {
+		for _, r := range rows {
 			label, show := shown(name(r.Label, r.Metric), r.Unit)
 			better := absent
 			if r.Better != "" {
@@ -121,9 +122,23 @@ func againstFixed(p *page, title string, list []compare.AgainstFixed) {
 			p.state(yellow, "Load", "NOT matched, so the figures differ by the load too", points(a.FixedPoints))
 		}
 		if a.Note != "" {
-			p.note(plain(a.Note, maxSentence))
+			p.note(sentence(plain(a.Note, maxSentence)))
 		}
 	}
+	p.note("Both columns are of whole runs, with all requests that succeeded; the fixed-length one with its ramp-up and its tail.")
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return text
+	}
+	text = string(unicode.ToUpper(first)) + text[size:]
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "…") {
+		text += "."
+	}
+	return text
 }
 
 func quotient(a, b *float64) string {

@@ -166,6 +166,9 @@ func (p *page) state(colour, label string, parts ...string) {
 
 // note explains.
 func (p *page) note(text string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
 	if p.HTML {
 		p.write(`<p class="note">` + html.EscapeString(text) + "</p>")
 		return

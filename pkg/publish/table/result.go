@@ -15,9 +15,11 @@ func Result(w io.Writer, doc *result.Document, o Options) error {
 		return errors.New("table: no result document to show")
 	}
 	p := &page{Options: o}
-	for _, part := range []func(*page, *result.Document){
-		ran, latency, throughput, cache, sessions, requests, verdict,
-	} {
+	parts := []func(*page, *result.Document){ran, latency, throughput, cache, sessions, requests, verdict}
+	if doc.Fixed != nil {
+		parts = []func(*page, *result.Document){ran, fixedLength, cache, requests, verdict}
+	}
+	for _, part := range parts {
 		part(p, doc)
 	}
 	return p.send(w)
@@ -34,9 +36,14 @@ func ran(p *page, d *result.Document) {
 	if d.Mode != "" {
 		label = "Run (" + string(d.Mode) + ")"
 	}
+	seed := "seed " + opt(s.Seed, func(n int64) string { return strconv.FormatInt(n, 10) })
+	if f := d.Fixed; f != nil {
+		p.state(bold, label, model(d), engine(&d.Engine), gpus(d.GPUs), fmt.Sprintf("up to %d tokens in and %d out", f.ISL, f.OSL),
+			plural(f.NumPrompts, "prompt"), lanes(d), seed)
+		return
+	}
 	p.state(bold, label, model(d), engine(&d.Engine), gpus(d.GPUs), corpus(d.Corpus), lanes(d),
-		opt(s.DurationS, exact)+" s asked", "seed "+opt(s.Seed, func(n int64) string { return strconv.FormatInt(n, 10) }),
-		ruleSet(&d.Scenario))
+		opt(s.DurationS, exact)+" s asked", seed, ruleSet(&d.Scenario))
 }
 
 func ruleSet(s *result.Scenario) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/summary"
 	"github.com/org/agentx-action/pkg/result/validity"
 )
 
@@ -62,6 +63,8 @@ func TestResultGolden(t *testing.T) {
 	}{
 		{"full.txt", fullDocument(), Options{HTTP: true}},
 		{"full.md", fullDocument(), Options{HTTP: true, Markdown: true}},
+		{"fixedrun.txt", fixedDocument(), Options{}},
+		{"fixedrun.md", fixedDocument(), Options{Markdown: true}},
 		{"empty.txt", &result.Document{}, Options{HTTP: true}},
 		{"empty.md", &result.Document{}, Options{HTTP: true, Markdown: true}},
 		{"color.txt", fullDocument(), Options{Color: true}},
@@ -193,6 +196,70 @@ func TestVerdictInPlainWords(t *testing.T) {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, got)
 			}
+		}
+	}
+}
+
+// A fixed-length run shows what a serving benchmark shows, whole and while full, and
+// nothing that only an agentic run has.
+func TestFixedRun(t *testing.T) {
+	d := fixedDocument()
+	rows := map[string][]string{}
+	got := show(t, d, Options{Markdown: true})
+	for _, row := range tablesAgree(t, got) {
+		rows[row[1]] = row[2 : len(row)-1]
+	}
+	for label, want := range map[string][]string{
+		"Successful requests":                      {"320", "288.5"},
+		"Request throughput (req/s)":               {"3.20", "3.28"},
+		"Output token throughput (tok/s)":          {"2.95k", "3.02k"},
+		"Total token throughput (tok/s)":           {"26.5k", "27.2k"},
+		"Output throughput per GPU (tok/s)":        {"369", "378"},
+		"Request goodput, within the SLOs (req/s)": {"0.556", absent},
+		"TTFT":                          {"440 ms", "400 ms", "200 ms", "800 ms", "1.20 s", "1.60 s"},
+		"TTFT, while full":              {"418 ms", "380 ms", "190 ms", "760 ms", "1.14 s", "1.52 s"},
+		"TPOT":                          {"11.0 ms", "10.0 ms", "5.00 ms", "20.0 ms", "30.0 ms", "40.0 ms"},
+		"Interactivity, 1/TPOT (tok/s)": {"90.9", "100", absent, "50.0", "33.3", "25.0"},
+		"Requests in flight":            {"30.1", "32", "32", "32", "32"},
+	} {
+		if diff := cmp.Diff(want, rows[label]); diff != "" {
+			t.Errorf("%s: %s", label, diff)
+		}
+	}
+	for _, agentic := range []string{"Theoretical", "Ideal as played", "Live trees", "Join wait", "corpus", "s asked", "Sessions", "--scenario"} {
+		if strings.Contains(got, agentic) {
+			t.Errorf("%q is of agentic runs", agentic)
+		}
+	}
+	d.Fixed.Steady = nil
+	if got := show(t, d, Options{}); !strings.Contains(got, "32 requests were never in flight at once") || strings.Contains(got, "TTFT, while full") {
+		t.Error(got)
+	}
+	d.Metrics.Run = nil
+	if got := show(t, d, Options{}); strings.Contains(got, "goodput") {
+		t.Error("goodput without SLOs")
+	}
+}
+
+// Interactivity is latency per token turned over: 1,000 over its percentile in ms,
+// and every row has its p99 and n.
+func TestInteractivity(t *testing.T) {
+	d := fullDocument()
+	for _, row := range tablesAgree(t, show(t, d, Options{Markdown: true})) {
+		key := map[string]string{"Interactivity, 1/ITL (tok/s)": "inter_token_latency", "Interactivity, E2E (tok/s)": perToken}[row[1]]
+		if key == "" {
+			continue
+		}
+		s := d.Metrics.Request[key]
+		want := []string{digits(1000 / s.Avg), digits(1000 / s.P50), digits(1000 / s.P90), digits(1000 / s.P95), digits(1000 / s.P99), whole(s.Count)}
+		if diff := cmp.Diff(want, row[2:len(row)-1]); diff != "" {
+			t.Errorf("%s: %s", row[1], diff)
+		}
+	}
+	d.Metrics.Request = map[string]summary.Stats{"inter_token_latency": {Count: 3}} // everything came at once
+	for _, row := range tablesAgree(t, show(t, d, Options{Markdown: true})) {
+		if strings.HasPrefix(row[1], "Interactivity, 1/ITL") && (row[3] != absent || row[6] != absent) {
+			t.Errorf("%q", row)
 		}
 	}
 }

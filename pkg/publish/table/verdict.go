@@ -39,6 +39,8 @@ func submission(p *page, d *result.Document) {
 	v := &d.Validity
 	rules := ruleSet(&d.Scenario)
 	switch {
+	case v.SubmissionValid == nil && d.Mode == result.ModeFixed:
+		p.fact("Valid submission", "not judged: the rule sets are about agentic load")
 	case v.SubmissionValid == nil:
 		p.state(yellow, "Valid submission", "not judged, and nothing is claimed, because no rule set was asked for (--scenario)")
 	case *v.SubmissionValid:

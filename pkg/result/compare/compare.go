@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/validity"
 )
 
 // Options say how to compare. The zero value compares under the default axis
@@ -119,11 +120,14 @@ func or(s, empty string) string {
 }
 
 func refusal(keys []Mismatch) string {
-	var names []string
-	for _, m := range keys {
+	return fmt.Sprintf("Not compared: the sides differ in %s. Only the axis under test may differ; --axis KEY makes a key part of it, --allow-mismatch KEY compares all the same and says so.", strings.Join(keysOf(keys), ", "))
+}
+
+func keysOf(list []Mismatch) (names []string) {
+	for _, m := range list {
 		names = append(names, m.Key)
 	}
-	return fmt.Sprintf("Not compared: the sides differ in %s. Only the axis under test may differ; --axis KEY makes a key part of it, --allow-mismatch KEY compares all the same and says so.", strings.Join(names, ", "))
+	return names
 }
 
 // judge computes everything that the runs have.
@@ -143,7 +147,7 @@ func (c *Comparison) judge(head, base []*Run, o *Options) {
 	c.HeadAgainstFixed, c.BaseAgainstFixed = fixedOf(head, o.HeadFixed), fixedOf(base, o.BaseFixed)
 	c.Layers = c.attribute(p, estimates, noises, o)
 	c.Verdict = c.worst()
-	c.Summary = c.summarize()
+	c.Summary = c.summarize() + c.despite()
 }
 
 func fixedOf(runs []*Run, fixed []*result.Document) []AgainstFixed {
@@ -204,12 +208,12 @@ func (c *Comparison) summarize() string {
 			parts = append(parts, f.sentence())
 		}
 	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("No change seen in any of %d gated figures over %d paired requests.", len(c.Gated), c.Pairing.Pairs)
-	}
-	s := strings.Join(parts, "; ") + "."
-	if len(c.Layers) > 0 && c.Layers[0].Moved {
-		s += " Likeliest layer: " + c.Layers[0].Name + "."
+	var s string
+	switch {
+	case len(parts) > 0:
+		s = strings.Join(parts, "; ") + "." + c.likeliest()
+	default:
+		s = fmt.Sprintf("No change seen in any of %d gated figures over %d paired requests%s.", len(c.Gated), c.Pairing.Pairs, c.ungated())
 	}
 	if c.Verdict == Changed {
 		s += " One run a side: run-to-run noise is unknown, so this is no regression yet."
@@ -217,15 +221,76 @@ func (c *Comparison) summarize() string {
 	return s
 }
 
+// likeliest names the layer on top, and what the fixed-length runs say of it.
+func (c *Comparison) likeliest() string {
+	if len(c.Layers) == 0 || !c.Layers[0].Moved {
+		return ""
+	}
+	top, last := &c.Layers[0], &c.Layers[len(c.Layers)-1]
+	s := " Likeliest layer: " + top.Name
+	if by := top.by(); by != "" {
+		s += ", " + by
+	}
+	switch {
+	case last == top:
+	case last.Name == LayerKernel && last.Moved:
+		s += "; the fixed-length baseline moved too, " + last.by() + ": kernel or chip"
+	case last.Name == LayerServing:
+		s += "; the fixed-length baseline did not move: the serving system"
+	}
+	return s + "."
+}
+
+// ungated names layers that moved though no gated figure did.
+func (c *Comparison) ungated() string {
+	var names []string
+	for i := range c.Layers {
+		if l := &c.Layers[i]; l.Moved {
+			names = append(names, l.Name+" ("+l.by()+")")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; what did move, though it gates nothing: " + strings.Join(names, ", ")
+}
+
+// despite names the differences that were let through.
+func (c *Comparison) despite() string {
+	if len(c.Allowed) == 0 {
+		return ""
+	}
+	return " Compared in spite of a different " + strings.Join(keysOf(c.Allowed), ", ") + ", as allowed."
+}
+
 // sentence says what happened to one figure.
 func (f *Finding) sentence() string {
+	word := string(f.Verdict)
+	if f.Verdict == Changed {
+		word = "changed"
+		if f.Ratio != nil {
+			word += " for the " + f.direction()
+		}
+	}
 	switch {
 	case f.Absolute && f.Ratio != nil:
-		return fmt.Sprintf("%s %+.2f points (%s)", f.Label, 100**f.Ratio, f.Verdict)
+		return fmt.Sprintf("%s %s (%s)", f.Label, signed(*f.Ratio, true), word)
 	case f.Ratio != nil:
-		return fmt.Sprintf("%s %+.1f %% (%s)", f.Label, 100*(*f.Ratio-1), f.Verdict)
+		return fmt.Sprintf("%s %s (%s)", f.Label, signed(*f.Ratio-1, false), word)
 	}
-	return fmt.Sprintf("%s: %s (%s)", f.Label, f.Note, f.Verdict)
+	return fmt.Sprintf("%s: %s (%s)", f.Label, f.Note, word)
+}
+
+// direction says which way a figure with a Ratio went.
+func (f *Finding) direction() string {
+	none := 1.0
+	if f.Absolute {
+		none = 0
+	}
+	if (*f.Ratio > none) == (f.Better == LowerIsBetter) {
+		return "worse"
+	}
+	return "better"
 }
 
 // remark notes what a reader must know beside the figures.
@@ -237,13 +302,13 @@ func (c *Comparison) remark(head, base []*Run) {
 			}
 		}
 	}
-	for _, m := range c.Allowed {
-		c.Notes = append(c.Notes, fmt.Sprintf("Compared in spite of a different %s (base %q, head %q), as allowed.", m.Key, m.Base, m.Head))
-	}
-	for _, s := range []Side{c.Head, c.Base} {
-		for _, r := range s.Runs {
-			if !r.Trusted {
-				c.Notes = append(c.Notes, fmt.Sprintf("The run %s (%s) is not trusted: %s.", r.RunID, s.Label, strings.Join(r.Findings, ", ")))
+	for _, side := range []struct {
+		label string
+		runs  []*Run
+	}{{c.Head.Label, head}, {c.Base.Label, base}} {
+		for _, r := range side.runs {
+			if !r.Doc.Validity.Trusted {
+				c.Notes = append(c.Notes, fmt.Sprintf("The run %s (%s) is not trusted: %s.", r.Doc.RunID, side.label, distrust(&r.Doc.Validity)))
 			}
 		}
 	}
@@ -258,6 +323,20 @@ func (c *Comparison) remark(head, base []*Run) {
 	if plan, _ := base[0].Doc.Identity.Get("lane_plan"); plan == "shared" {
 		c.Notes = append(c.Notes, "The lanes shared one list of traces, so that speed decided what was played; --lane-plan seeded pairs more.")
 	}
+}
+
+// distrust lists the codes of what takes the trust away.
+func distrust(v *validity.Verdict) string {
+	var codes []string
+	for _, f := range v.Findings {
+		if f.Severity == validity.Untrusted || f.Severity == validity.Invalid && f.Code != validity.UnsafeOverride {
+			codes = append(codes, f.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return "its result does not say why"
+	}
+	return strings.Join(codes, ", ")
 }
 
 func finite(v float64) *float64 {

@@ -19,7 +19,7 @@ type Comparison struct {
 
 	// The answer in one word.
 	Verdict Verdict `json:"verdict"`
-	// Why, in a sentence that stands alone.
+	// Why, in sentences that stand alone.
 	Summary string `json:"summary"`
 
 	Head Side `json:"head"`
@@ -127,6 +127,16 @@ const (
 	HigherIsBetter Direction = "higher"
 )
 
+// Over says which requests a figure is of.
+type Over string
+
+// What figures are of. A whole run holds requests that the other side never
+// sent, so its figures can differ where those of the paired requests do not.
+const (
+	OverPairs Over = "paired requests" // measured by both sides
+	OverRun   Over = "whole run"       // every request that succeeded
+)
+
 // Finding is one figure on both sides.
 type Finding struct {
 	// Stable key: ttft_p50, itl_p50, e2e_per_output_token_p90, error_rate, …
@@ -155,6 +165,7 @@ type Finding struct {
 
 	Verdict Verdict `json:"verdict"`
 	Samples int     `json:"samples"` // pairs, or blocks for throughput
+	Over    Over    `json:"over,omitzero"`
 	Note    string  `json:"note,omitzero"`
 }
 
@@ -163,23 +174,31 @@ type Layer struct {
 	// kernel, cache, prefill, decode, scheduling, errors, serving
 	Name  string `json:"name"`
 	Moved bool   `json:"moved"`
-	// Relative change of the layer's own figure, signed so that above 0 is worse.
-	WorseBy *float64 `json:"worse_by,omitzero"`
-	// One sentence with the numbers it rests on.
-	Text string   `json:"text"`
-	On   []Number `json:"on"`
+	// Relative change of the layer's own figure on the paired requests, signed so
+	// that above 0 is worse; absolute, as a share, with Absolute. The one of kernel is
+	// of the fixed-length runs; serving has none.
+	WorseBy  *float64 `json:"worse_by,omitzero"`
+	Absolute bool     `json:"absolute,omitzero"`
+	// Smallest change of the layer's own figure that a comparison of this size tells
+	// from none in 8 of 10 cases.
+	SmallestDetectable *float64 `json:"smallest_detectable,omitzero"`
+	// What became of the layer; it goes on after the name.
+	Text string `json:"text"`
+	// What else of the runs belongs to it.
+	On []Number `json:"on"`
 }
 
-// Number is a figure that a layer's sentence rests on.
+// Number is a figure beside a layer's own.
 type Number struct {
 	Label string   `json:"label"`
 	Unit  string   `json:"unit"`
 	Base  *float64 `json:"base,omitzero"`
 	Head  *float64 `json:"head,omitzero"`
+	Over  Over     `json:"over,omitzero"`
 }
 
 // AgainstFixed is one run's agentic load beside one shape of its fixed-length
-// baseline, at matched load (decisions.md 23).
+// baseline, at matched load (decisions.md 23). All of it is of whole runs.
 type AgainstFixed struct {
 	Shape string `json:"shape"` // 8192/1024
 	// Time-weighted mean of requests in flight on both sides.
@@ -187,10 +206,11 @@ type AgainstFixed struct {
 	FixedLoad   *float64 `json:"fixed_load,omitzero"`
 	// The fixed figures were interpolated between these concurrencies to match the
 	// agentic load; one entry means that there was only one point.
-	FixedPoints []int  `json:"fixed_points"`
-	Matched     bool   `json:"matched"`
-	Rows        []Row  `json:"rows"`
-	Note        string `json:"note,omitzero"`
+	FixedPoints []int `json:"fixed_points"`
+	// The points enclose the agentic load, or the one shown is within 10 % of it.
+	Matched bool   `json:"matched"`
+	Rows    []Row  `json:"rows"`
+	Note    string `json:"note,omitzero"`
 }
 
 // Row is one figure under both loads.

@@ -33,7 +33,7 @@ var descriptive = []figure{
 	{"cache_reported", "Cache hit rate, reported", "ratio", HigherIsBetter, share(reportedShare)},
 	{"cache_counted", "Cache hit rate, counted by the engine", "ratio", HigherIsBetter, share(countedShare)},
 	{"requests_in_flight", "Requests in flight", "requests", "", load},
-	{"stretch_p50", "Stretch of a tree p50", "ratio", LowerIsBetter, session(func(s *summary.Sessions) *summary.Stats { return s.Stretch })},
+	{"stretch_p50", "Stretch of a tree p50", "×", LowerIsBetter, session(func(s *summary.Sessions) *summary.Stats { return s.Stretch })},
 	{"join_wait_p50", "Join wait p50", "ms", LowerIsBetter, session(func(s *summary.Sessions) *summary.Stats { return s.JoinWait })},
 }
 
@@ -140,14 +140,29 @@ func (f *figure) over(runs []*Run) *float64 {
 func described(head, base []*Run) []Finding {
 	out := []Finding{}
 	for _, d := range descriptive {
-		f := Finding{Metric: d.key, Label: d.label, Unit: d.unit, Better: d.better, Base: d.over(base), Head: d.over(head), Verdict: NotJudged}
-		if f.Base == nil && f.Head == nil {
+		f := Finding{Metric: d.key, Label: d.label, Unit: d.unit, Better: d.better, Base: d.over(base), Head: d.over(head), Verdict: NotJudged, Over: OverRun}
+		switch {
+		case f.Base == nil && f.Head == nil:
 			continue
+		case f.Unit == unitShare: // of shares, the change in points
+			f.Absolute, f.Ratio = true, difference(f.Head, f.Base)
+		default:
+			f.Ratio = quotient(f.Head, f.Base)
 		}
-		f.Ratio = quotient(f.Head, f.Base)
 		out = append(out, f)
 	}
 	return out
+}
+
+// unitShare is the unit of shares, 0..1.
+const unitShare = "ratio"
+
+// difference is nil where it has no value.
+func difference(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return finite(*a - *b)
 }
 
 // quotient is nil where it has no value.

@@ -6,6 +6,8 @@
 // seen, a verdict, and the layer that moved. Repeats of one thing give a noise
 // floor ([NewFloor]) that later comparisons take.
 //
+// Which stored runs are a base is decided by one rule ([Accept], [Window]).
+//
 // It refuses to compare what is not the same but for the axis under test, naming
 // the keys of the identity that differ, and says "not enough data" below ten
 // effective root traces. It is pure but for reading files: the same runs, options

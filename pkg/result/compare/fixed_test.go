@@ -2,7 +2,10 @@ package compare
 
 import (
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/summary"
@@ -74,9 +77,10 @@ func TestAgainstFixedUnmatched(t *testing.T) {
 	for _, c := range []struct {
 		load    float64
 		matched bool
-	}{{6.3, true}, {20, false}} {
+	}{{6.3, true}, {6.6, true}, {6.61, false}, {20, false}} { // up to 10 % off, and it is said
+		note := map[bool]string{true: "the nearest is within 10 % of it, which counts as matched", false: "no fixed-length point comes within 10 %"}[c.matched]
 		out := AgainstFixedRuns(agentic, []*result.Document{point(4, c.load, 500, 8)})
-		if len(out) != 1 || out[0].Matched != c.matched || (out[0].Note == "") != c.matched || *out[0].FixedLoad != c.load || len(out[0].FixedPoints) != 1 {
+		if len(out) != 1 || out[0].Matched != c.matched || !strings.Contains(out[0].Note, note) || *out[0].FixedLoad != c.load || len(out[0].FixedPoints) != 1 {
 			t.Errorf("%g: %+v", c.load, out)
 		}
 	}
@@ -96,6 +100,52 @@ func TestKernelOrServing(t *testing.T) {
 		}
 		if len(c.HeadAgainstFixed) != 1 || len(c.BaseAgainstFixed) != 1 {
 			t.Errorf("%+v %+v", c.HeadAgainstFixed, c.BaseAgainstFixed)
+		}
+	}
+}
+
+// Only points of one shape, concurrency and identity are held against each other;
+// what has no partner is named.
+func TestFixedRunsArePaired(t *testing.T) {
+	shaped := func(isl, concurrency int, throughput float64, pairs ...string) *result.Document {
+		d := point(concurrency, 8, throughput, 10)
+		d.Settings.FixedISL, d.Identity = &isl, identity(pairs...)
+		return d
+	}
+	agentic := shaped(8192, 8, 1)
+	agentic.Mode, agentic.RunID = result.ModeAgentic, "a"
+	for name, c := range map[string]struct {
+		head, base []*result.Document
+		on         int
+		notes      []string
+	}{
+		"none":                 {},
+		"partners on the axis": {[]*result.Document{shaped(8192, 8, 500)}, []*result.Document{shaped(8192, 8, 500, "engine_version", "0")}, 1, nil},
+		"another shape and load": {
+			[]*result.Document{shaped(8192, 8, 500), shaped(1024, 8, 500), shaped(8192, 4, 300)},
+			[]*result.Document{shaped(8192, 16, 900), shaped(8192, 8, 500)}, 1,
+			[]string{"Fixed-length runs of the head without a partner: 1024/1024 at 8, 8192/1024 at 4.", "Fixed-length runs of the base without a partner: 8192/1024 at 16."},
+		},
+		"another size": {
+			[]*result.Document{shaped(8192, 8, 500, "fixed_prompts", "80")}, []*result.Document{shaped(8192, 8, 250, "fixed_prompts", "40")}, 0,
+			[]string{"The fixed-length runs of both sides differ in fixed_prompts and are not held against each other: 8192/1024 at 8.", "No fixed-length run of the head could be held against one of the base, so kernel and serving are not told apart."},
+		},
+		"one side alone": {
+			nil, []*result.Document{shaped(8192, 8, 500)}, 0,
+			[]string{"Fixed-length runs of the base without a partner: 8192/1024 at 8.", "No fixed-length run of the head could be held against one of the base, so kernel and serving are not told apart."},
+		},
+		"agentic ones": {
+			[]*result.Document{agentic}, []*result.Document{agentic, shaped(8192, 8, 500)}, 0,
+			[]string{"Fixed-length runs of the head without a partner: not a fixed-length run (a).", "Fixed-length runs of the base without a partner: 8192/1024 at 8, not a fixed-length run (a).", "No fixed-length run of the head could be held against one of the base, so kernel and serving are not told apart."},
+		},
+	} {
+		got := compared(t, one(synthetic{run: 1}.make()), one(synthetic{run: 2}.make()), Options{HeadFixed: c.head, BaseFixed: c.base})
+		on := 0
+		if l := got.Layers[len(got.Layers)-1]; l.Name == LayerKernel {
+			on = len(l.On)
+		}
+		if diff := cmp.Diff(c.notes, got.Notes); on != c.on || diff != "" {
+			t.Errorf("%s: held against each other %d, want %d; notes %s", name, on, c.on, diff)
 		}
 	}
 }

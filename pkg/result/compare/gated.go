@@ -33,7 +33,10 @@ func (m *metric) finding(p *pairs, e *estimate, n noise, o *Options) Finding {
 	f := Finding{
 		Metric: m.key, Label: m.label, Unit: m.unit, Better: m.better, Gated: true,
 		Base: finite(e.base), Head: finite(e.head), Absolute: e.absolute,
-		Confidence: 1 - perTest(), Threshold: m.threshold, Samples: e.samples, Verdict: NotEnough,
+		Confidence: 1 - perTest(), Threshold: m.threshold, Samples: e.samples, Verdict: NotEnough, Over: OverPairs,
+	}
+	if m.key == keyThroughput {
+		f.Over = OverRun
 	}
 	if m.key == keyThroughput && p.head[0].Doc.GPUs != nil && p.head[0].Doc.GPUs.Count > 0 {
 		f.Label, f.Unit = "Output throughput per GPU", "tokens/s/GPU"

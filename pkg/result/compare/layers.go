@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/org/agentx-action/pkg/result"
 )
@@ -123,63 +122,35 @@ func (c *Comparison) attribute(p *pairs, estimates map[string]*estimate, noises 
 func (l *layer) judge(p *pairs, e *estimate, n noise) Layer {
 	out := Layer{Name: l.name, On: []Number{}}
 	for i := range l.on {
-		x := Number{Label: l.on[i].label, Unit: l.on[i].unit, Base: l.on[i].over(p.base), Head: l.on[i].over(p.head)}
+		x := Number{Label: l.on[i].label, Unit: l.on[i].unit, Base: l.on[i].over(p.base), Head: l.on[i].over(p.head), Over: OverRun}
 		if x.Base != nil || x.Head != nil {
 			out.On = append(out.On, x)
 		}
 	}
 	if math.IsNaN(e.diff) || math.IsInf(e.diff, 0) || math.IsNaN(e.se) || e.n < minEffective {
-		out.Text = fmt.Sprintf("Not enough data on the %s.%s", l.what, out.numbers())
+		out.Text = "not enough data: " + l.what
 		return out
 	}
 	i := e.interval(n, alpha/float64(len(layers)))
-	worse, low, high := e.diff, i.low, i.high
+	worse, low, high, least := e.diff, i.low, i.high, i.detectable
 	if !e.absolute {
-		worse, low, high = math.Expm1(worse), math.Expm1(low), math.Expm1(high)
+		worse, low, high, least = math.Expm1(worse), math.Expm1(low), math.Expm1(high), math.Expm1(least)
 	}
-	out.WorseBy = finite(worse)
+	out.Absolute, out.WorseBy, out.SmallestDetectable = e.absolute, finite(worse), finite(least)
 	clear := low > 0 || high < 0
 	out.Moved = clear && math.Abs(worse) >= l.threshold
-	unit, times := "%", 100.0
-	if e.absolute {
-		unit = "points"
-	}
-	verb := "did not move"
 	switch {
 	case out.Moved && worse > 0:
-		verb = "got worse"
+		out.Text = fmt.Sprintf("got %s (%s to %s)", out.by(), number(100*low), number(100*high))
 	case out.Moved:
-		verb = "got better"
+		out.Text = fmt.Sprintf("got %s (%s to %s)", out.by(), number(-100*high), number(-100*low))
 	case clear:
-		verb = "moved less than counts"
+		out.Text = fmt.Sprintf("moved by less than counts (%s, %s to %s; from %s it counts)", signed(worse, e.absolute), plus(100*low), plus(100*high), amount(l.threshold, e.absolute))
+	default:
+		out.Text = fmt.Sprintf("no move seen (%s, %s to %s; a change of %s would have been seen)", signed(worse, e.absolute), plus(100*low), plus(100*high), amount(least, e.absolute))
 	}
-	out.Text = fmt.Sprintf("%s %s: %s %+.1f %s (%+.1f to %+.1f) over %d requests.%s",
-		title(l.name), verb, l.what, times*worse, unit, times*low, times*high, e.samples, out.numbers())
+	out.Text += fmt.Sprintf(": %s, over %d paired requests", l.what, e.samples)
 	return out
-}
-
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// numbers puts what a layer rests on into words.
-func (l *Layer) numbers() string {
-	var parts []string
-	for _, n := range l.On {
-		parts = append(parts, fmt.Sprintf("%s %s → %s", n.Label, text(n.Base, n.Unit), text(n.Head, n.Unit)))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " " + strings.Join(parts, "; ") + "."
-}
-
-func text(v *float64, unit string) string {
-	switch {
-	case v == nil:
-		return "unknown"
-	case unit == "ratio":
-		return fmt.Sprintf("%.1f %%", 100**v)
-	}
-	return fmt.Sprintf("%.4g %s", *v, unit)
 }
 
 // kernelThreshold is the change of the fixed-length run from which kernel and
@@ -190,25 +161,22 @@ const kernelThreshold = 0.05
 // what slows them too sits below the serving system.
 func (c *Comparison) kernelOrServing(o *Options) *Layer {
 	logs, on := 0.0, []Number{}
-	for _, h := range o.HeadFixed {
-		for _, b := range o.BaseFixed {
-			if shapeOf(h) != shapeOf(b) || h.Settings.Concurrency != b.Settings.Concurrency {
-				continue
-			}
-			hv, ok1 := perGPU("output_token_throughput")(h)
-			bv, ok2 := perGPU("output_token_throughput")(b)
-			if !ok1 || !ok2 || hv <= 0 || bv <= 0 {
-				continue
-			}
-			logs += math.Log(bv / hv)
-			on = append(on, Number{Label: fmt.Sprintf("Fixed %s at %d, output throughput", shapeOf(h), h.Settings.Concurrency), Unit: "tokens/s", Base: &bv, Head: &hv})
+	pairs, notes := pairFixed(o)
+	c.Notes = append(c.Notes, notes...)
+	for _, p := range pairs {
+		hv, ok1 := perGPU("output_token_throughput")(p.head)
+		bv, ok2 := perGPU("output_token_throughput")(p.base)
+		if !ok1 || !ok2 || hv <= 0 || bv <= 0 {
+			continue
 		}
+		logs += math.Log(hv / bv)
+		on = append(on, Number{Label: fmt.Sprintf("Fixed %s, output throughput", pointOf(p.head)), Unit: "tokens/s", Base: &bv, Head: &hv, Over: OverRun})
 	}
 	if len(on) == 0 {
 		return nil
 	}
-	worse := math.Expm1(logs / float64(len(on)))
-	l := Layer{Name: LayerKernel, WorseBy: finite(worse), On: on, Moved: math.Abs(worse) >= kernelThreshold}
+	change := math.Expm1(logs / float64(len(on)))
+	l := Layer{Name: LayerKernel, WorseBy: finite(0 - change), On: on, Moved: math.Abs(change) >= kernelThreshold}
 	agentic := false
 	for i := range c.Gated {
 		switch c.Gated[i].Verdict {
@@ -216,14 +184,15 @@ func (c *Comparison) kernelOrServing(o *Options) *Layer {
 			agentic = true
 		}
 	}
+	still := fmt.Sprintf("did not move (output throughput %s; from %s it counts)", signed(change, false), amount(kernelThreshold, false))
 	switch {
 	case l.Moved:
-		l.Text = fmt.Sprintf("The fixed-length baseline moved too (%+.1f %% slower): kernel or chip.%s", 100*worse, l.numbers())
+		l.Text = fmt.Sprintf("got %s: output throughput of the fixed-length baseline, which has no noise floor of its own; it points to kernel or chip", l.by())
 	case agentic:
-		l.Name, l.Moved = LayerServing, true
-		l.Text = fmt.Sprintf("The fixed-length baseline did not move (%+.1f %% slower): the serving system, not kernel or chip.%s", 100*worse, l.numbers())
+		l.Name, l.Moved, l.WorseBy = LayerServing, true, nil
+		l.Text = "the fixed-length baseline " + still + ", which points to the serving system, not to kernel or chip"
 	default:
-		l.Text = fmt.Sprintf("The fixed-length baseline did not move (%+.1f %% slower).%s", 100*worse, l.numbers())
+		l.Text = "the fixed-length baseline " + still
 	}
 	return &l
 }

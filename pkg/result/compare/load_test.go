@@ -1,7 +1,10 @@
 package compare
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -77,6 +80,10 @@ func TestLoadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	doc, err := os.ReadFile(filepath.Join(dir, result.FileResult))
+	if err != nil {
+		t.Fatal(err)
+	}
 	// A manifest that was made to fit does not help: the result has the records' hash too.
 	fit := func(change func() error) func() error {
 		return func() error { return errors.Join(change(), result.WriteManifest(dir, "a")) }
@@ -84,12 +91,12 @@ func TestLoadRefuses(t *testing.T) {
 	for want, change := range map[string]func() error{
 		"differs from the manifest":                       func() error { return os.WriteFile(name, text[:len(text)/3], 0o600) },
 		"not the file that result.json was computed from": fit(func() error { return os.WriteFile(name, text[:len(text)/2], 0o600) }),
-		"records.jsonl:1:":                                fit(func() error { return os.WriteFile(name, append([]byte("{]\n"), text...), 0o600) }),
+		"records.jsonl:1:":                                fit(func() error { return forge(dir, text, append([]byte("{]\n"), text...)) }),
 		"no such file":                                    func() error { return os.Remove(name) },
 		"not a plain file":                                func() error { return os.Mkdir(name, 0o700) },
 	} {
 		_ = os.RemoveAll(name)
-		if err := os.WriteFile(name, text, 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(name, text, 0o600), os.WriteFile(filepath.Join(dir, result.FileResult), doc, 0o600), result.WriteManifest(dir, "a")); err != nil {
 			t.Fatal(err)
 		}
 		if want == "not a plain file" {
@@ -102,14 +109,62 @@ func TestLoadRefuses(t *testing.T) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, result.FileResult), []byte("{}"), 0o600); err != nil {
+}
+
+// forge replaces the records, and their hash in result.json.
+func forge(dir string, was, is []byte) error {
+	name := filepath.Join(dir, result.FileResult)
+	doc, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	hash := func(text []byte) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256(text)) }
+	return errors.Join(os.WriteFile(name, bytes.Replace(doc, hash(was), hash(is), 1), 0o600), os.WriteFile(filepath.Join(dir, result.FileRecords), is, 0o600))
+}
+
+// A folder that is not the whole of a finished run gets one answer, whichever of
+// its files is looked at first.
+func TestLoadNamesTheFolder(t *testing.T) {
+	of := func(keep ...string) string {
+		dir, whole := t.TempDir(), folder(t, "a", synthetic{traces: 2, turns: 2}.records())
+		for _, name := range keep {
+			text, err := os.ReadFile(filepath.Join(whole, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "result.json") {
-		t.Error(err)
-	}
-	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
-		t.Error("a missing folder was loaded")
+	for _, c := range []struct {
+		dir  string
+		why  Reason
+		says string
+	}{
+		{of(result.FileRecords), Unfinished, "the run did not finish"},
+		{of(result.FileFacts, result.FileRecords), Unfinished, "the run did not finish"},
+		{of(result.FileFacts, result.FileRecords, result.FileResult), Unfinished, "the run did not finish"},
+		{of(result.FileManifest), NotWhole, "copied in part"},
+		{of(result.FileManifest, result.FileRecords), NotWhole, "more): it was changed, or copied in part"},
+		{of(result.FileManifest, result.FileResult, result.FileFacts, result.FileAIPerf, result.FileAIPerfCSV, result.FileAIPerfRecords), NotWhole, "records.jsonl: no such file"},
+		{of(), NoRun, "holds no run; give the folder"},
+		{filepath.Join(of(), "missing"), NoRun, "no such folder"},
+		{file, NoRun, "not a folder"},
+	} {
+		_, err := Load(c.dir)
+		var folder *FolderError
+		if !errors.As(err, &folder) || folder.Why != c.why || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q: %q", err, c.why, c.says)
+		}
+		if _, checked := Check(c.dir); !errors.As(checked, &folder) || folder.Why != c.why {
+			t.Errorf("Check says %v, Load %v", checked, err)
+		}
 	}
 }
 

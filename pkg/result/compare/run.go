@@ -53,51 +53,57 @@ const (
 	left // censored or overflowed: in no figure
 )
 
-// Load reads the result.json and records.jsonl of a run's folder. It refuses a
-// folder without a manifest, or that is not as its run left it.
+// Load reads the result.json and records.jsonl of a run's folder, each file once.
+// A folder that is not the whole of a finished run is a FolderError.
 func Load(dir string) (*Run, error) {
-	if err := result.Verify(dir); err != nil {
-		return nil, fmt.Errorf("%s is not as its run left it: %w", dir, err)
-	}
-	doc, err := result.Read(dir)
+	doc, manifest, err := check(dir, func(name string) bool { return name == result.FileRecords })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	info, err := root.Lstat(result.FileRecords)
+	f, err := openPlain(root, result.FileRecords)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, result.FileRecords), errors.Unwrap(err))
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a plain file", filepath.Join(dir, result.FileRecords))
-	}
-	f, err := root.Open(result.FileRecords)
-	if err != nil {
-		return nil, err
+		return nil, &FolderError{dir, NotWhole, err}
 	}
 	defer f.Close()
-	name := filepath.Join(dir, result.FileRecords)
 	hash := sha256.New()
 	r := &Run{Doc: doc, Where: dir}
-	if err := r.readAll(narrow(io.TeeReader(f, hash), name)); err != nil {
-		return nil, err
-	}
-	// A cut last line ends the reading early.
+	read := r.readAll(narrow(io.TeeReader(f, hash), filepath.Join(dir, result.FileRecords)))
+	// A cut last line and a fault end the reading early.
 	if _, err := io.Copy(hash, f); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, result.FileRecords), err)
 	}
-	return r, r.verify(name, hex.EncodeToString(hash.Sum(nil)))
+	if err := r.verify(manifest, hex.EncodeToString(hash.Sum(nil))); err != nil {
+		return nil, &FolderError{dir, NotWhole, err}
+	}
+	return r, read
 }
 
-// verify holds the hash of the records against the one in result.json.
-func (r *Run) verify(name, sum string) error {
+// openPlain opens a file that is neither a folder nor anything that could block.
+func openPlain(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a plain file", name)
+	}
+	return root.Open(name)
+}
+
+// verify holds the hash of the records against the manifest's and the one in
+// result.json, which a manifest made to fit does not change.
+func (r *Run) verify(manifest *result.Manifest, sum string) error {
+	if want, _ := manifest.Find(result.FileRecords); want.SHA256 != sum {
+		return fmt.Errorf("%s: differs from the manifest (sha256 %s, want %s)", result.FileRecords, sum, want.SHA256)
+	}
 	for _, e := range r.Doc.Evidence {
 		if e.Path == result.FileRecords && e.SHA256 != sum {
-			return fmt.Errorf("%s: not the file that %s was computed from (sha256 %s, want %s)", name, result.FileResult, sum, e.SHA256)
+			return fmt.Errorf("%s: not the file that %s was computed from (sha256 %s, want %s)", result.FileRecords, result.FileResult, sum, e.SHA256)
 		}
 	}
 	return nil
@@ -156,9 +162,9 @@ func narrow(from io.Reader, name string) iter.Seq2[*record.Record, error] {
 }
 
 var (
-	ttft, _    = record.MetricByKey("time_to_first_token")
-	itl, _     = record.MetricByKey("inter_token_latency")
-	latency, _ = record.MetricByKey("request_latency")
+	ttft, _     = record.MetricByKey("time_to_first_token")
+	itl, _      = record.MetricByKey("inter_token_latency")
+	perToken, _ = record.MetricByKey("e2e_latency_per_output_token")
 )
 
 // add keeps a request of the measured phase. Of two with one key the first counts.
@@ -191,13 +197,9 @@ func (r *Run) add(rec *record.Record) {
 
 func (r *Run) measure(q *request, rec *record.Record) {
 	counting := r.Doc.Settings.Counting
-	q.ttftMs, q.itlMs = positive(ttft, rec, counting), positive(itl, rec, counting)
+	q.ttftMs, q.itlMs, q.perTokMs = positive(ttft, rec, counting), positive(itl, rec, counting), positive(perToken, rec, counting)
 	if n, ok := rec.OutputTokens(); ok {
 		q.output = float64(n)
-		q.perTokMs = positive(latency, rec, counting) / float64(n) // 0 tokens: infinite
-		if n <= 0 {
-			q.perTokMs = math.NaN()
-		}
 	}
 	off := r.Doc.Engine.PrefixCaching != nil && !*r.Doc.Engine.PrefixCaching
 	if n, ok := rec.CachedTokens(); ok {

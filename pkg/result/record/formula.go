@@ -73,6 +73,17 @@ func e2eThroughput(r *Record, _ Counting) (float64, bool) {
 	return float64(n) / d.Seconds(), true
 }
 
+// latencyPerToken is request latency over output tokens: percentiles of it, turned
+// over, are InferenceX' e2e_norm_intvty (spec/replay.md §7.11).
+func latencyPerToken(r *Record, _ Counting) (float64, bool) {
+	n, ok := r.OutputTokens()
+	d, seen := ms(r.Seen.LastToken.Sub(r.Seen.Sent))
+	if !ok || !seen || n <= 0 || d <= 0 {
+		return 0, false
+	}
+	return d / float64(n), true
+}
+
 func prefillThroughput(r *Record, c Counting) (float64, bool) {
 	n, ok := r.InputTokens(c)
 	d, seen := r.Seen.FirstToken.Sub(r.Seen.Sent)

@@ -17,7 +17,7 @@ const (
 // unit (spec/replay.md §7.2, §7.5, §7.9).
 type Metric struct {
 	Key  string
-	Unit string // ms, tokens, tokens/sec/user, %, KB, count, ratio
+	Unit string // ms, ms/token, tokens, tokens/sec/user, %, KB, count, ratio
 	Name string // for people, in tables and CSV
 	// Larger is set where a larger value is the better one; it decides the
 	// direction of a goodput threshold.
@@ -101,6 +101,7 @@ var metrics = []Metric{
 	{Key: "http_req_chunks_sent", Unit: "count", Name: "HTTP Chunks Sent", Of: scaled(func(h *HTTP) *int64 { return h.WriteCalls }, 1)},
 	{Key: "http_req_chunks_received", Unit: "count", Name: "HTTP Chunks Received", Of: scaled(func(h *HTTP) *int64 { return h.ReadCalls }, 1)},
 
+	{Key: "e2e_latency_per_output_token", Unit: "ms/token", Name: "E2E Latency per Output Token", Own: true, Of: latencyPerToken},
 	{Key: "tokens_per_chunk", Unit: unitTokens, Name: "Tokens per Chunk", Own: true, Of: tokensPerChunk},
 	{Key: "schedule_lag", Unit: unitMs, Name: "Schedule Lag (due to sent)", Own: true, Of: func(r *Record, _ Counting) (float64, bool) { return ms(r.Lag()) }},
 }

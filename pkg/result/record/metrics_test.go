@@ -29,7 +29,7 @@ func TestMetricsByHand(t *testing.T) {
 		"http_req_blocked": 1, "http_req_dns_lookup": 0, "http_req_connecting": 0, "http_req_sending": 2, "http_req_waiting": 95, "http_req_receiving": 110,
 		"http_req_duration": 207, "http_req_connection_overhead": 1, "http_req_total": 208,
 		"http_req_connection_reused": 1, "http_req_data_sent": 5000.0 / 1024, "http_req_data_received": 2500.0 / 1024, "http_req_chunks_sent": 2, "http_req_chunks_received": 4,
-		"tokens_per_chunk": 11.0 / 3, "schedule_lag": 2,
+		"e2e_latency_per_output_token": 200.0 / 11, "tokens_per_chunk": 11.0 / 3, "schedule_lag": 2,
 	}
 	r := full()
 	seen := map[string]bool{}
@@ -63,6 +63,13 @@ func TestMetricsAbsent(t *testing.T) {
 		if v, ok := m.Of(&r, CountServer); ok {
 			t.Errorf("%s = %v of a record that has nothing", m.Key, v)
 		}
+	}
+	none := full()
+	none.Seen.Usage.CompletionTokens = ptr[int64](0)
+	if m, _ := MetricByKey("e2e_latency_per_output_token"); m.Of == nil {
+		t.Error("no latency per output token")
+	} else if v, ok := m.Of(&none, CountServer); ok {
+		t.Errorf("%v ms a token without any", v)
 	}
 	one := full()
 	one.Seen.Usage.CompletionTokens = ptr[int64](1)
