@@ -73,7 +73,12 @@ func runDaemon(program string) (*daemon, error) {
 	d := &daemon{folder: folder, host: "unix://" + folder + "/s", ended: make(chan struct{})}
 	d.process = exec.Command(program, "-H", d.host,
 		"--data-root", folder+"/data", "--exec-root", folder+"/exec", "--pidfile", folder+"/pid",
-		"--bridge=none", "--iptables=false", "--ip6tables=false")
+		"--iptables=false", "--ip6tables=false")
+	if _, err := os.Stat("/sys/class/net/docker0"); err != nil {
+		// Else a bridge would be left here. Where there is one it is another
+		// daemon's, and this flag would remove it.
+		d.process.Args = append(d.process.Args, "--bridge=none")
+	}
 	d.process.Stdout, d.process.Stderr = &d.log, &d.log
 	// A test binary that is killed takes its daemon along. The signal is sent when
 	// the thread ends that started it, so that thread waits here.

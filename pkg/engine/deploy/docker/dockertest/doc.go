@@ -10,8 +10,8 @@
 //
 // [Get] takes the daemon at $DOCKER_HOST, else at the default socket, else starts
 // dockerd itself where it is root and dockerd is installed. Such a daemon has its
-// own data in a temporary folder, no default bridge and no firewall rules, so that
-// it disturbs no other; a lock lets only one run at a time, because `go test ./...`
+// own data in a temporary folder, makes no default bridge and no firewall rules, so
+// that it disturbs no other; a lock lets only one run at a time, because `go test ./...`
 // tests packages side by side. What [Get] and [Docker.Build] made is taken away at
 // the end of the [M] that [Wrap] returns, which is why they refuse to work without.
 //
