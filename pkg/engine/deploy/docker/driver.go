@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
-	"net/url"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -43,11 +44,14 @@ func New(config Config) (*Driver, error) {
 // onThisMachine refuses a daemon elsewhere: its 127.0.0.1, its paths and the
 // owners of its containers are not ours.
 func onThisMachine(host string) error {
-	u, err := url.Parse(host)
-	if err != nil || (u.Scheme != "tcp" && u.Scheme != "http" && u.Scheme != "https") {
+	scheme, address, _ := strings.Cut(host, "://")
+	if scheme == "unix" || scheme == "npipe" {
 		return nil
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+	if h, _, err := net.SplitHostPort(address); err == nil {
+		address = h
+	}
+	if ip, err := netip.ParseAddr(address); address == "localhost" || err == nil && ip.IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("the daemon %s is on another machine: run agentx there, or start the engine yourself and use its URL", host)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -132,28 +131,6 @@ func (e *engine) locate(ctx context.Context) error {
 		return fmt.Errorf("port %d was not published by the daemon", e.site.port)
 	}
 	return nil
-}
-
-// copyLogs writes its output until there is no more.
-func (e *engine) copyLogs(logs io.Writer) {
-	defer close(e.logged)
-	w := &draining{w: logs}
-	_, _ = stdcopy.StdCopy(w, w, e.output.Reader) // it ends with the container, or with the daemon, which watch notices
-}
-
-// draining goes on reading when the log can't be written any more: an engine whose
-// output nobody takes would stand still.
-type draining struct {
-	w      io.Writer
-	failed bool
-}
-
-func (d *draining) Write(p []byte) (int, error) {
-	if !d.failed {
-		_, err := d.w.Write(p)
-		d.failed = err != nil
-	}
-	return len(p), nil
 }
 
 // watch waits for its end and says how it came.

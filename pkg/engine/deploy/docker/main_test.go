@@ -105,8 +105,8 @@ func answer(t *testing.T, url string) string {
 	for range 200 {
 		res, err := http.Get(url)
 		if err == nil {
-			defer res.Body.Close()
 			text, err := io.ReadAll(res.Body)
+			res.Body.Close()
 			if err != nil {
 				t.Fatal(err)
 			}

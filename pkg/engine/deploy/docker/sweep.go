@@ -30,11 +30,10 @@ func (d *Driver) sweep(ctx context.Context) (swept []string, err error) {
 	}
 	var failed []error
 	// One that can't be removed keeps no other.
-	remove := func(kind, name string, labels map[string]string, what func(context.Context) error) {
+	remove := func(kind, name string, labels map[string]string, limit time.Duration, what func(context.Context) error) {
 		left, err := d.leftover(ctx, labels)
 		if err == nil && left {
-			// A stranger on a network of ours keeps it there.
-			limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+			limited, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			if err = until(limited, "the "+kind+" "+name, func() error { return what(limited) }); err == nil {
 				swept = append(swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
@@ -43,14 +42,15 @@ func (d *Driver) sweep(ctx context.Context) (swept []string, err error) {
 		failed = append(failed, err)
 	}
 	for _, c := range containers.Items {
-		remove("container", c.ID[:min(12, len(c.ID))], c.Labels, func(ctx context.Context) error { return d.removeContainer(ctx, c.ID, c.Labels) })
+		remove("container", c.ID[:min(12, len(c.ID))], c.Labels, 30*time.Second, func(ctx context.Context) error { return d.removeContainer(ctx, c.ID, c.Labels) })
 	}
 	networks, err := d.client.NetworkList(ctx, client.NetworkListOptions{Filters: ours})
 	if err != nil {
 		return swept, errors.Join(append(failed, err)...)
 	}
 	for _, n := range networks.Items {
-		remove("network", n.Name, n.Labels, func(ctx context.Context) error { return d.removeNetwork(ctx, n.ID, n.Labels[ContainerLabel]) })
+		// Quick, unless a stranger is on it, who keeps it there.
+		remove("network", n.Name, n.Labels, 3*time.Second, func(ctx context.Context) error { return d.removeNetwork(ctx, n.ID, n.Labels[ContainerLabel]) })
 	}
 	return swept, errors.Join(failed...)
 }

@@ -9,11 +9,11 @@
 //	}
 //
 // [Get] takes the daemon at $DOCKER_HOST, else at the default socket, else starts
-// dockerd itself where it is root and dockerd is installed. Such a daemon has its
-// own data in a temporary folder, no default bridge and no firewall rules, so that
-// it disturbs no other; a lock lets only one run at a time, because `go test ./...`
-// tests packages side by side. What [Get] and [Docker.Build] made is taken away at
-// the end of the [M] that [Wrap] returns, which is why they refuse to work without.
+// dockerd itself where it is root, dockerd is installed and none runs yet. Such a
+// daemon has its own data in a temporary folder and leaves no bridge and no firewall
+// rules; a lock lets only one run at a time, because `go test ./...` tests packages
+// side by side. What [Get] and [Docker.Build] made is taken away at the end of the
+// [M] that [Wrap] returns, which is why they refuse to work without.
 //
 // Without a daemon the test is skipped with the reason; with CI set it fails,
 // unless [Variable] says why there can be none.

@@ -34,12 +34,7 @@ func (d Docker) Build(tb testing.TB, pkg string) (tag string) {
 	if tag := one.built[pkg]; tag != "" {
 		return tag
 	}
-	dir, err := os.MkdirTemp("", "agentx-build-")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, path.Base(pkg))
+	binary := filepath.Join(tb.TempDir(), path.Base(pkg))
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {

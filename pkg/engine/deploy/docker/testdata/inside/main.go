@@ -54,7 +54,9 @@ func run(ctx context.Context, image, network, file string) (err error) {
 		return err
 	}
 	defer func() {
-		if failed := e.Stop(ctx, 5*time.Second); failed != nil {
+		down, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if failed := e.Stop(down, 5*time.Second); failed != nil {
 			err = failed
 		}
 		fmt.Println("stopped:", e.Err())

@@ -1,0 +1,65 @@
+package docker
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+)
+
+// copyLogs writes the engine's output until there is no more. A connection to the
+// daemon that breaks ends it too; that the engine goes on is for watch to notice.
+func (e *engine) copyLogs(logs io.Writer) {
+	defer close(e.logged)
+	w := &draining{w: logs}
+	out, diag := &lines{w: w}, &lines{w: w}
+	_, _ = stdcopy.StdCopy(out, diag, e.output.Reader)
+	out.flush()
+	diag.flush()
+}
+
+// draining goes on reading when the log can't be written any more: an engine whose
+// output nobody takes would stand still.
+type draining struct {
+	w      io.Writer
+	failed bool
+}
+
+func (d *draining) Write(p []byte) (int, error) {
+	if !d.failed {
+		_, err := d.w.Write(p)
+		d.failed = err != nil
+	}
+	return len(p), nil
+}
+
+// maxLine bounds what is kept of a line without an end, in bytes.
+const maxLine = 64 << 10
+
+// lines passes on whole lines: the daemon cuts the two streams anywhere, and a line
+// of one must not break into a line of the other.
+type lines struct {
+	w    io.Writer
+	part []byte // the begin of a line
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.part = append(l.part, p...)
+	whole := bytes.LastIndexAny(l.part, "\n\r") + 1 // a progress bar ends its lines with \r
+	if whole == 0 && len(l.part) >= maxLine {
+		whole = len(l.part)
+	}
+	if whole > 0 {
+		_, _ = l.w.Write(l.part[:whole])
+		l.part = append(l.part[:0], l.part[whole:]...)
+	}
+	return len(p), nil
+}
+
+// flush passes on a last line without an end.
+func (l *lines) flush() {
+	if len(l.part) > 0 {
+		_, _ = l.w.Write(l.part)
+	}
+	l.part = nil
+}
