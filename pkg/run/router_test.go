@@ -26,11 +26,11 @@ type cluster struct {
 	turn     atomic.Uint64
 
 	mu sync.Mutex
-	on map[string]map[int]int // requests by stream (X-Correlation-ID) and replica
+	on map[string]int // replica by X-Request-ID
 }
 
 func newCluster(t *testing.T, cfg sim.Config, n int, header string) *cluster {
-	c := &cluster{header: header, on: map[string]map[int]int{}}
+	c := &cluster{header: header, on: map[string]int{}}
 	for i := range n {
 		replica, err := sim.New(cfg)
 		if err != nil {
@@ -45,10 +45,7 @@ func newCluster(t *testing.T, cfg sim.Config, n int, header string) *cluster {
 func (c *cluster) served(replica int, s *sim.Served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.on[s.CorrelationID] == nil {
-		c.on[s.CorrelationID] = map[int]int{}
-	}
-	c.on[s.CorrelationID][replica]++
+	c.on[s.RequestID] = replica
 }
 
 // ServeHTTP is the router.
@@ -118,49 +115,56 @@ func route(t *testing.T, header string, client func(*Options)) (out routed) {
 		}
 		client(&o)
 		doc, records := c.play(t, o)
-		out = c.sum(doc, records)
+		out = c.sum(t, doc, records)
 	})
 	return out
 }
 
-func (c *cluster) sum(doc *result.Document, records []*record.Record) routed {
+func (c *cluster) sum(t *testing.T, doc *result.Document, records []*record.Record) routed {
 	out := routed{doc: doc}
-	trees, streams := map[string]map[int]int{}, map[string]map[string]bool{}
+	streams, trees := map[string]*placed{}, map[string]*placed{}
 	for _, r := range records {
-		root := r.Asked.RootCorrelationID
-		if trees[root] == nil {
-			trees[root], streams[root] = map[int]int{}, map[string]bool{}
+		replica, ok := c.on[r.Asked.RequestID]
+		if !ok {
+			t.Errorf("no replica has seen request %s", r.Asked.RequestID)
+			continue
 		}
-		streams[root][r.Asked.CorrelationID] = true
-		for replica, n := range c.on[r.Asked.CorrelationID] {
-			trees[root][replica] += n
-		}
-	}
-	for _, on := range c.on {
-		n := 0
-		for replica, requests := range on {
-			n += requests
-			out.busy[replica] += requests
-		}
-		if n > 1 {
-			out.streams++
-			if len(on) > 1 {
-				out.split++
+		out.busy[replica]++
+		add := func(to map[string]*placed, key string, part string) {
+			if to[key] == nil {
+				to[key] = &placed{parts: map[string]bool{}}
 			}
+			to[key].parts[part], to[key].on[replica] = true, true
 		}
+		add(streams, r.Asked.CorrelationID, r.Asked.RequestID)
+		add(trees, r.Asked.RootCorrelationID, r.Asked.CorrelationID)
 	}
-	for root, on := range trees {
-		if len(streams[root]) > 1 {
-			out.trees++
-			if len(on) > 1 {
-				out.parted++
-			}
-		}
-	}
+	out.streams, out.split = count(streams)
+	out.trees, out.parted = count(trees)
 	cache := &doc.Cache
 	out.ideal, out.usage = cache.IdealEnded.Rate, cache.Usage.Rate
 	out.counted = cache.Engine.Local.Rate
 	return out
+}
+
+// placed says where the parts of something were: the requests of a stream, the
+// streams of a tree.
+type placed struct {
+	parts map[string]bool
+	on    [2]bool
+}
+
+// count is how many have two parts and more, and how many of them met both replicas.
+func count(all map[string]*placed) (n, split int) {
+	for _, p := range all {
+		if len(p.parts) > 1 {
+			n++
+			if p.on[0] && p.on[1] {
+				split++
+			}
+		}
+	}
+	return n, split
 }
 
 func (r *routed) String() string {
