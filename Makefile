@@ -1,12 +1,14 @@
 # Everything here sets itself up on a machine that has only Go: the modules
 # come through the Go proxy, tools are built once into .bin/ at pinned versions.
 
-GOLANGCI_LINT_VERSION := v2.15.0
-ACTIONLINT_VERSION    := v1.7.12
+GOLANGCI_LINT_VERSION  := v2.15.0
+ACTIONLINT_VERSION     := v1.7.12
+DOCKER_COMPOSE_VERSION := v2.29.7
 
 BIN           := $(CURDIR)/.bin
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 ACTIONLINT    := $(BIN)/actionlint-$(ACTIONLINT_VERSION)
+COMPOSE       := $(BIN)/docker-compose-$(DOCKER_COMPOSE_VERSION)
 
 .DEFAULT_GOAL := help
 
@@ -39,6 +41,9 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## linters for the code and the workflows
 fmt: $(GOLANGCI_LINT) ## format the code
 	$(GOLANGCI_LINT) fmt ./...
 
+.PHONY: compose
+compose: $(COMPOSE) ## docker compose, for tests on a machine that has none
+
 .PHONY: build
 build: ## the static binary, dist/agentx
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o dist/agentx ./cmd/agentx
@@ -63,3 +68,8 @@ $(GOLANGCI_LINT):
 $(ACTIONLINT):
 	GOBIN=$(BIN) go install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 	mv $(BIN)/actionlint $@
+
+# The package is called cmd; its version is what the linker says.
+$(COMPOSE):
+	CGO_ENABLED=0 GOBIN=$(BIN)/compose go install -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(DOCKER_COMPOSE_VERSION)' github.com/docker/compose/v2/cmd@$(DOCKER_COMPOSE_VERSION)
+	mv $(BIN)/compose/cmd $@ && rmdir $(BIN)/compose

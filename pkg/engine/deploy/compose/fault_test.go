@@ -181,7 +181,7 @@ func TestSweepProject(t *testing.T) {
 
 func TestWithoutCompose(t *testing.T) {
 	t.Run("nothing", func(t *testing.T) {
-		alone(t, "")
+		t.Setenv("PATH", standalone(t, ""))
 		_, err := find(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "install Docker's compose plugin") || !strings.Contains(err.Error(), "docker-compose is not on the PATH") {
 			t.Error(err)
@@ -192,7 +192,7 @@ func TestWithoutCompose(t *testing.T) {
 		if err := os.WriteFile(old, []byte("#!/bin/sh\necho 1.29.2\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		alone(t, old)
+		t.Setenv("PATH", standalone(t, old))
 		_, err := find(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "docker-compose is 1.29.2") {
 			t.Error(err)
@@ -204,8 +204,9 @@ func TestWithoutCompose(t *testing.T) {
 		if program == "" {
 			t.Skip("the program of docker compose is not found")
 		}
-		alone(t, program)
+		t.Setenv("PATH", standalone(t, program))
 		e := start(t, single(docker, "stubborn.yaml", "engine"), &written{})
 		await(t, e.URL())
+		stop(t, e)
 	})
 }

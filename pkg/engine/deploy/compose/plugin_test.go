@@ -25,7 +25,7 @@ func withCompose(t *testing.T) dockertest.Docker {
 	if built == "" && os.Getenv("CI") == "" {
 		t.Skip("no docker compose: run 'make compose'")
 	}
-	alone(t, built)
+	t.Setenv("PATH", standalone(t, built)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	if _, err := find(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -46,16 +46,17 @@ func builtCompose(t *testing.T) string {
 	return path
 }
 
-// alone makes a program the only docker-compose there is.
-func alone(t *testing.T, program string) {
+// standalone is a folder that holds a program as docker-compose, and nothing else;
+// an empty one where the program is "".
+func standalone(t *testing.T, program string) (dir string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if program != "" {
 		if err := os.Symlink(program, filepath.Join(dir, "docker-compose")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", dir)
+	return dir
 }
 
 // installed is the program of docker compose, wherever it is; "" when nowhere.
