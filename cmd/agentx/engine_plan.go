@@ -43,16 +43,21 @@ type enginePlan struct {
 	// Env is the declared environment: the preset's, then --engine-env, then
 	// --engine-secret-env, a name once.
 	Env []deploy.Var
-	// Port the engine listens on; 0 takes a free one (process only).
+	// Port the engine listens on; 0 takes a free one.
 	Port int
 
 	Image, Pull string
 	GPUs        string // all, a number, device=0,1; "" for none
 	Devices     []string
-	Mounts      []engineMount
+	Groups      []string
+	Mounts      []string // source:path[:ro], the source a full path or a volume
 	ShmBytes    int64
-	Ulimits     []engineUlimit
-	Network     string // "" makes one of our own
+	HostIPC     bool
+	Ulimits     map[string]int64
+	CapAdd      []string
+	SecurityOpt []string
+	Privileged  bool
+	Network     string // "" makes one of our own, or host
 
 	Compose composePlan
 
@@ -64,29 +69,20 @@ type enginePlan struct {
 	CacheReset bool
 }
 
-type engineMount struct {
-	Source, Target string
-	ReadOnly       bool
-}
-
-type engineUlimit struct {
-	Name       string
-	Soft, Hard int64
-}
-
 // composePlan is a Compose project: its files, the service that takes the load,
 // and where its engines' metrics are.
 type composePlan struct {
-	Files   []string
-	Service endpoint
-	Metrics []endpoint
+	Files    []string
+	EnvFiles []string
+	Profiles []string
+	Service  endpoint
+	Metrics  []endpoint
 }
 
-// endpoint is a port of a service, and a path on it.
+// endpoint is a port of a service.
 type endpoint struct {
 	Service string
 	Port    int
-	Path    string
 }
 
 // planInput is what the plan needs of the other flags.
@@ -128,7 +124,7 @@ func (e *engineFlags) plan(in planInput) (enginePlan, error) {
 	case driverProcess:
 		e.command(&p, in, &errs)
 	case driverDocker:
-		if p.Port == 0 {
+		if p.Port == 0 && e.Network != "host" {
 			p.Port = enginePort
 		}
 		e.command(&p, in, &errs)
@@ -178,9 +174,16 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 		{"mount", len(e.Mount) > 0, []string{driverDocker}},
 		{"ulimit", len(e.Ulimit) > 0, []string{driverDocker}},
 		{"network", e.Network != "", []string{driverDocker}},
+		{"ipc", e.IPC != "", []string{driverDocker}},
+		{"group-add", len(e.GroupAdd) > 0, []string{driverDocker}},
+		{"cap-add", len(e.CapAdd) > 0, []string{driverDocker}},
+		{"security-opt", len(e.SecurityOpt) > 0, []string{driverDocker}},
+		{"privileged", e.Privileged, []string{driverDocker}},
 		{"compose-file", len(e.ComposeFile) > 0, []string{driverCompose}},
 		{"compose-service", e.ComposeService != "", []string{driverCompose}},
 		{"compose-metrics", len(e.ComposeMetrics) > 0, []string{driverCompose}},
+		{"compose-env-file", len(e.ComposeEnvFile) > 0, []string{driverCompose}},
+		{"compose-profile", len(e.ComposeProfile) > 0, []string{driverCompose}},
 	} {
 		if s.given && !slices.Contains(s.by, driver) {
 			errs.add(fmt.Errorf("--%s: has no effect with the driver %s, only with %s", s.flag, driver, strings.Join(s.by, ", ")))
@@ -306,15 +309,6 @@ func (e *engineFlags) custom(p *enginePlan, in planInput, errs *errorList) {
 		p.Argv = append(p.Argv, w)
 	}
 	p.Env = e.env(nil, in, errs)
-}
-
-// withPort is the command line with the port that was taken.
-func (p enginePlan) withPort(port int) []string {
-	out := make([]string, len(p.Argv))
-	for i, a := range p.Argv {
-		out[i] = strings.ReplaceAll(a, portPlaceholder, strconv.Itoa(port))
-	}
-	return out
 }
 
 func portText(port int) string {
