@@ -10,6 +10,7 @@ type engineFlags struct {
 	TrustRemoteCode bool              `help:"Let the engine run the model's own code." group:"Engine"`
 	Args            []string          `sep:"none" help:"Edits of the preset's command line: --flag=value replaces or appends, !--flag removes." placeholder:"ARG" group:"Engine" config:"substitute"`
 	EngineCommand   []string          `sep:"none" help:"Command line of a custom engine, a word each; {port} stands for the port." placeholder:"WORD" group:"Engine" config:"substitute"`
+	EnginePrefix    []string          `sep:"none" help:"Words before the command line of a process, as srun's or numactl's." placeholder:"WORD" group:"Engine" config:"substitute"`
 	EngineEnv       map[string]string `mapsep:"none" help:"Environment of the engine, or variables of a Compose file; goes into the result." placeholder:"NAME=VALUE" group:"Engine" config:"substitute"`
 	EngineSecretEnv []string          `sep:"none" help:"Variables of our environment handed to the engine, and shown nowhere." placeholder:"NAME" group:"Engine"`
 	EnginePort      int               `help:"Port of the engine; 8000 in a container with a network of its own, a free one elsewhere, when not given." placeholder:"N" group:"Engine"`

@@ -123,6 +123,7 @@ func (e *engineFlags) plan(in planInput) (enginePlan, error) {
 	switch p.Driver {
 	case driverProcess:
 		e.command(&p, in, &errs)
+		p.Argv = append(slices.Clone(e.EnginePrefix), p.Argv...)
 	case driverDocker:
 		if p.Port == 0 && e.Network != "host" {
 			p.Port = enginePort
@@ -164,6 +165,7 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 		{"url", len(in.URL) > 0, []string{driverURL}},
 		{"engine-command", len(e.EngineCommand) > 0, commanded},
 		{"args", len(e.Args) > 0, commanded},
+		{"engine-prefix", len(e.EnginePrefix) > 0, []string{driverProcess}},
 		{"model-path", e.ModelPath != "", commanded},
 		{"engine-port", e.EnginePort != 0, commanded},
 		{"engine-env", len(e.EngineEnv) > 0, []string{driverProcess, driverDocker, driverCompose}},

@@ -85,6 +85,10 @@ func TestPlanPort(t *testing.T) {
 	if line := strings.Join(p.Argv, " "); err != nil || p.Port != 0 || !strings.Contains(line, "--port {port}") {
 		t.Errorf("port %d, %s, %v", p.Port, line, err)
 	}
+	p, err = planOf(t, "--engine", "sglang", "--model", "m", "--engine-prefix", "srun", "--engine-prefix=--overlap")
+	if line := strings.Join(p.Argv, " "); err != nil || !strings.HasPrefix(line, "srun --overlap python3 -m sglang.launch_server --model-path m ") {
+		t.Errorf("%s, %v", line, err)
+	}
 	p, err = planOf(t, "--engine-port", "80", "--engine-command=srv", "--engine-command=-p{port}")
 	if err != nil || strings.Join(p.Argv, " ") != "srv -p80" {
 		t.Errorf("%q, %v", p.Argv, err)
