@@ -38,6 +38,9 @@ func TestExamples(t *testing.T) {
 	for name, value := range map[string]string{"LLM_D_URL": "http://127.0.0.1:8000", "LLM_D_METRICS": "http://127.0.0.1:8001/metrics"} {
 		t.Setenv(name, value)
 	}
+	if os.Getenv("HOME") == "" {
+		t.Setenv("HOME", "/home/me")
+	}
 	schema, list := compiled(t), runKeys(t)
 	for _, path := range examples(t) {
 		name, _ := filepath.Rel(examplesDir, path)
@@ -151,6 +154,30 @@ func TestExamplesAreListed(t *testing.T) {
 		name, _ := filepath.Rel(examplesDir, path)
 		if !strings.Contains(string(page), "("+filepath.ToSlash(name)+")") {
 			t.Errorf("examples/README.md does not name %s", name)
+		}
+	}
+}
+
+// The configurations that the pages show are taken.
+func TestSnippets(t *testing.T) {
+	for _, page := range []string{"../../README.md", "../../docs/configuration.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.Split(string(text), "```yaml\n")[1:]
+		if len(blocks) == 0 {
+			t.Errorf("%s shows no configuration", page)
+		}
+		for _, b := range blocks {
+			snippet, _, _ := strings.Cut(b, "```")
+			file := filepath.Join(t.TempDir(), "agentx.yaml")
+			if err := os.WriteFile(file, []byte(snippet), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, errors, code := runMain("run", "--config", file, "--dry-run"); code != exitDone || !strings.Contains(out, "docker run") {
+				t.Errorf("%s: exit code %d: %s\n%s", page, code, errors, snippet)
+			}
 		}
 	}
 }
