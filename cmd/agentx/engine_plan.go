@@ -210,7 +210,6 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 // refuseSettings names typed settings where there is no command line to put them on.
 func (e *engineFlags) refuseSettings(where string, errs *errorList) {
 	s := e.presetSettings(planInput{})
-	none := preset.Settings{KeepAliveS: s.KeepAliveS, LoadS: s.LoadS, NoMetrics: s.NoMetrics, NoCacheReport: s.NoCacheReport, NoCacheReset: s.NoCacheReset, Offload: preset.OffloadNone}
 	for _, d := range []struct {
 		flag  string
 		given bool
@@ -218,7 +217,7 @@ func (e *engineFlags) refuseSettings(where string, errs *errorList) {
 		{"trust-remote-code", s.TrustRemoteCode}, {"tensor-parallel-size", s.TensorParallel != 0}, {"pipeline-parallel-size", s.PipelineParallel != 0},
 		{"data-parallel-size", s.DataParallel != 0}, {"dp-attention", s.DPAttention}, {"expert-parallel", s.ExpertParallel},
 		{"max-num-seqs", s.MaxNumSeqs != 0}, {"max-model-len", s.MaxModelLen != 0}, {"gpu-memory-utilization", s.GPUMemoryUtilization != 0},
-		{"kv-cache-dtype", s.KVCacheDtype != ""}, {"no-prefix-caching", s.NoPrefixCaching}, {"kv-offload", s.Offload != none.Offload},
+		{"kv-cache-dtype", s.KVCacheDtype != ""}, {"no-prefix-caching", s.NoPrefixCaching}, {"kv-offload", s.Offload != preset.OffloadNone},
 		{"kv-offload-gb", s.OffloadGB != 0}, {"kv-offload-server", s.OffloadServer != ""}, {"kv-offload-config", s.OffloadConfig != ""},
 		{"speculative-…, --num-speculative-tokens", s.Speculation.On()},
 	} {
@@ -276,9 +275,13 @@ func (e *engineFlags) command(p *enginePlan, in planInput, errs *errorList) {
 		errs.add(fmt.Errorf("--model: %s serves one model", p.Engine))
 	}
 	c, err := preset.Build(p.Engine, s)
-	errs.add(err)
+	if err != nil {
+		errs.add(err)
+		return
+	}
 	if c.Args, err = preset.Edit(c.Args, e.Args); err != nil {
 		errs.add(err)
+		return
 	}
 	p.Argv = c.Argv()
 	if p.Driver == driverDocker {

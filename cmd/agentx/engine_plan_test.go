@@ -129,6 +129,8 @@ func TestPlanRefuses(t *testing.T) {
 		{"--image i --engine vllm --model m --mount a --mount a:b --ulimit x --gpus some --shm-size big --device kfd",
 			[]string{"--mount a: want", "--mount a:b: want", "--ulimit x", "--gpus some", `--shm-size "big"`, "--device kfd"}},
 		{"--compose-file c --compose-service r --compose-metrics e:x --engine vllm", []string{"--compose-service r: want name:port", "--compose-metrics e:x: want", "--engine vllm: the Compose file"}},
+		{"--driver process --engine sim --api-key canary", []string{"--api-key"}},
+		{"--image i --engine vllm --model m --args=!--nothing", []string{"no --nothing"}},
 		{"--image i --engine sglang --model m --api-key canary", []string{"--api-key"}},
 	} {
 		_, err := planOf(t, strings.Fields(c.line)...)
