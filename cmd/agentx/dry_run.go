@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,10 +184,14 @@ func textOf(ctx *kong.Context, k config.Key) (out []string) {
 	return out
 }
 
+// onlyVariable is a secret, a header perhaps, of which nothing but the name of a
+// variable is written down.
+var onlyVariable = regexp.MustCompile(`^([A-Za-z0-9-]+: *(Bearer +)?)?\$\{[A-Za-z0-9_]+\}$`)
+
 // hide marks what must not be shown. A variable that stands for a value shows none.
 func hide(e *config.Entry) {
-	if e.Raw {
-		e.Key.Secret = false
+	if e.Raw && e.Key.Secret {
+		e.Key.Secret = slices.ContainsFunc(e.Text, func(text string) bool { return !onlyVariable.MatchString(text) })
 	}
 	e.Hidden = make([]bool, len(e.Text))
 	masked := preset.Mask(e.Text)

@@ -54,29 +54,35 @@ func sortedKeys(m map[string]string) []string {
 // container settles what only a container has.
 func (e *engineFlags) container(p *enginePlan, errs *errorList) {
 	p.Image, p.Pull, p.Network, p.GPUs, p.Devices = e.Image, e.Pull, e.Network, e.GPUs, e.Device
+	p.Groups, p.HostIPC, p.CapAdd, p.SecurityOpt, p.Privileged = e.GroupAdd, e.IPC == "host", e.CapAdd, e.SecurityOpt, e.Privileged
 	if p.GPUs == "" && len(p.Devices) == 0 && (p.Engine == preset.VLLM || p.Engine == preset.SGLang) {
-		p.GPUs = "all" // device files are how AMD's are given
+		p.GPUs = "all" // AMD's are given as devices
 	}
 	if p.GPUs == "none" {
 		p.GPUs = ""
 	}
 	errs.add(checkGPUs(p.GPUs))
-	var err error
-	p.ShmBytes, err = parseBytes(e.ShmSize)
-	if err != nil {
-		errs.add(fmt.Errorf("--shm-size %w", err))
+	if !p.HostIPC { // the host's is shared then
+		var err error
+		if p.ShmBytes, err = parseBytes(e.ShmSize); err != nil {
+			errs.add(fmt.Errorf("--shm-size %w", err))
+		}
 	}
-	limits := e.Ulimit
-	if len(limits) == 0 {
-		limits = []string{"memlock=-1", "stack=67108864"} // pinned memory, and NCCL's threads
+	p.Ulimits = map[string]int64{}
+	if p.GPUs != "" || len(p.Devices) > 0 {
+		p.Ulimits = map[string]int64{"memlock": -1, "stack": 64 << 20} // pinned memory, and NCCL's threads
 	}
-	for _, text := range limits {
-		u, err := parseUlimit(text)
-		errs.add(err)
-		p.Ulimits = append(p.Ulimits, u)
+	for _, text := range e.Ulimit {
+		name, value, ok := strings.Cut(text, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if !ok || name == "" || err != nil || n < -1 {
+			errs.add(fmt.Errorf("--ulimit %s: want name=value, -1 for none", text))
+			continue
+		}
+		p.Ulimits[name] = n
 	}
 	for _, text := range e.Mount {
-		m, err := parseMount(text)
+		m, err := mount(text)
 		errs.add(err)
 		p.Mounts = append(p.Mounts, m)
 	}
@@ -89,7 +95,7 @@ func (e *engineFlags) container(p *enginePlan, errs *errorList) {
 
 // compose settles a Compose project.
 func (e *engineFlags) compose(p *enginePlan, errs *errorList) {
-	p.Compose.Files = e.ComposeFile
+	p.Compose.Files, p.Compose.EnvFiles, p.Compose.Profiles = e.ComposeFile, e.ComposeEnvFile, e.ComposeProfile
 	if p.Engine != "" {
 		errs.add(fmt.Errorf("--engine %s: the Compose file says what is run; drop it", p.Engine))
 	}
@@ -98,33 +104,22 @@ func (e *engineFlags) compose(p *enginePlan, errs *errorList) {
 	} else {
 		service, err := parseEndpoint("compose-service", e.ComposeService)
 		errs.add(err)
-		if service.Path != "" {
-			errs.add(fmt.Errorf("--compose-service %s: want name:port; a path goes into --endpoint", e.ComposeService))
-		}
 		p.Compose.Service = service
 	}
 	for _, text := range e.ComposeMetrics {
 		m, err := parseEndpoint("compose-metrics", text)
 		errs.add(err)
-		if m.Path == "" {
-			m.Path = "/metrics"
-		}
 		p.Compose.Metrics = append(p.Compose.Metrics, m)
 	}
 }
 
 func parseEndpoint(flag, text string) (endpoint, error) {
-	address, rest, slash := strings.Cut(text, "/")
-	service, portText, ok := strings.Cut(address, ":")
+	service, portText, ok := strings.Cut(text, ":")
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if !ok || service == "" || err != nil || port == 0 {
 		return endpoint{}, fmt.Errorf("--%s %s: want name:port", flag, text)
 	}
-	e := endpoint{Service: service, Port: int(port)}
-	if slash {
-		e.Path = "/" + rest
-	}
-	return e, nil
+	return endpoint{Service: service, Port: int(port)}, nil
 }
 
 func checkGPUs(text string) error {
@@ -146,39 +141,20 @@ func checkGPUs(text string) error {
 	return nil
 }
 
-func parseMount(text string) (engineMount, error) {
+// mount checks a mount, and makes its source a full path.
+func mount(text string) (string, error) {
 	parts := strings.Split(text, ":")
-	m := engineMount{}
-	switch {
-	case len(parts) == 3 && (parts[2] == "ro" || parts[2] == "rw"):
-		m.ReadOnly = parts[2] == "ro"
-	case len(parts) != 2:
-		return m, fmt.Errorf("--mount %s: want source:target or source:target:ro", text)
+	if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "ro" && parts[2] != "rw" || parts[0] == "" || !path.IsAbs(parts[1]) {
+		return "", fmt.Errorf("--mount %s: want source:path or source:path:ro, the path a full one", text)
 	}
-	m.Source, m.Target = parts[0], parts[1]
-	if strings.HasPrefix(m.Source, ".") { // a folder; any other word is a volume's name
-		if full, err := filepath.Abs(m.Source); err == nil {
-			m.Source = full
+	if strings.HasPrefix(parts[0], ".") { // any other word is a volume's name
+		full, err := filepath.Abs(parts[0])
+		if err != nil {
+			return "", fmt.Errorf("--mount %s: %w", text, err)
 		}
+		parts[0] = full
 	}
-	if m.Source == "" || !path.IsAbs(m.Target) {
-		return m, fmt.Errorf("--mount %s: want source:target, the target a full path", text)
-	}
-	return m, nil
-}
-
-func parseUlimit(text string) (engineUlimit, error) {
-	name, value, ok := strings.Cut(text, "=")
-	softText, hardText, two := strings.Cut(value, ":")
-	if !two {
-		hardText = softText
-	}
-	soft, err := strconv.ParseInt(softText, 10, 64)
-	hard, hardErr := strconv.ParseInt(hardText, 10, 64)
-	if !ok || name == "" || err != nil || hardErr != nil || soft < -1 || hard < -1 {
-		return engineUlimit{}, fmt.Errorf("--ulimit %s: want name=value or name=soft:hard", text)
-	}
-	return engineUlimit{name, soft, hard}, nil
+	return strings.Join(parts, ":"), nil
 }
 
 // parseBytes reads a size as Docker writes it: 16g, 512m, 1024.

@@ -10,22 +10,31 @@ type engineFlags struct {
 	TrustRemoteCode bool              `help:"Let the engine run the model's own code." group:"Engine"`
 	Args            []string          `sep:"none" help:"Edits of the preset's command line: --flag=value replaces or appends, !--flag removes." placeholder:"ARG" group:"Engine" config:"substitute"`
 	EngineCommand   []string          `sep:"none" help:"Command line of a custom engine, a word each; {port} stands for the port." placeholder:"WORD" group:"Engine" config:"substitute"`
-	EngineEnv       map[string]string `mapsep:"none" help:"Environment of the engine; goes into the result." placeholder:"NAME=VALUE" group:"Engine" config:"substitute"`
+	EnginePrefix    []string          `sep:"none" help:"Words before the command line of a process, as srun's or numactl's." placeholder:"WORD" group:"Engine" config:"substitute"`
+	EngineEnv       map[string]string `mapsep:"none" help:"Environment of the engine, or variables of a Compose file; goes into the result." placeholder:"NAME=VALUE" group:"Engine" config:"substitute"`
 	EngineSecretEnv []string          `sep:"none" help:"Variables of our environment handed to the engine, and shown nowhere." placeholder:"NAME" group:"Engine"`
-	EnginePort      int               `help:"Port of the engine; a free one for a process, 8000 in a container, when not given." placeholder:"N" group:"Engine"`
+	EnginePort      int               `help:"Port of the engine; 8000 in a container with a network of its own, a free one elsewhere, when not given." placeholder:"N" group:"Engine"`
 
 	Image   string   `help:"Image of the engine's container, best by digest: name@sha256:…" placeholder:"IMAGE" group:"Engine container" config:"substitute"`
 	Pull    string   `enum:"missing,always,never" default:"missing" help:"When the image is pulled: missing, always, never." group:"Engine container"`
 	GPUs    string   `name:"gpus" help:"GPUs of the container: all, a number, or device=0,1; all with the presets of vLLM and SGLang, none otherwise, when not given." placeholder:"WHICH" group:"Engine container" config:"substitute"`
-	Device  []string `sep:"none" help:"Device file the container gets, as /dev/kfd." placeholder:"PATH" group:"Engine container"`
+	Device  []string `sep:"none" help:"Device the container gets, as path or path:path inside:rwm; AMD's GPUs are /dev/kfd and /dev/dri." placeholder:"PATH" group:"Engine container"`
 	Mount   []string `sep:"none" help:"Folder of the host in the container, as source:target or source:target:ro." placeholder:"S:T" group:"Engine container" config:"substitute,path"`
 	ShmSize string   `default:"16g" help:"Shared memory of the container." placeholder:"SIZE" group:"Engine container"`
-	Ulimit  []string `sep:"none" help:"Limit in the container, as memlock=-1 or nofile=1024:2048; memlock=-1 and stack=67108864 when not given." placeholder:"N=V" group:"Engine container"`
-	Network string   `help:"Network of the container: host, or the name of one; one of our own when not given." placeholder:"NAME" group:"Engine container"`
+	Ulimit  []string `sep:"none" help:"Limit in the container; memlock=-1 and stack=67108864 with GPUs, when not given." placeholder:"N=V" group:"Engine container"`
+	Network string   `enum:",host" default:"" help:"host puts the container on the host's network; it has one of its own when not given." placeholder:"NAME" group:"Engine container"`
+
+	GroupAdd    []string `sep:"none" help:"Further group of the engine's process, as video." placeholder:"NAME" group:"Engine container"`
+	IPC         string   `name:"ipc" enum:",host" default:"" help:"host shares the host's shared memory." placeholder:"NAME" group:"Engine container"`
+	CapAdd      []string `sep:"none" help:"Capability the container gets, as IPC_LOCK." placeholder:"NAME" group:"Engine container"`
+	SecurityOpt []string `sep:"none" help:"Security option, as seccomp=unconfined." placeholder:"OPT" group:"Engine container"`
+	Privileged  bool     `help:"Give the container the whole machine; hardly ever needed." group:"Engine container"`
 
 	ComposeFile    []string `sep:"none" help:"Compose file that brings up the engine." placeholder:"FILE" group:"Engine by Compose" config:"substitute,path"`
 	ComposeService string   `help:"Service that takes the load, as router:8000." placeholder:"NAME:PORT" group:"Engine by Compose"`
-	ComposeMetrics []string `sep:"none" help:"Metrics page of an engine in it, as engine:8000 or engine:8000/metrics." placeholder:"NAME:PORT" group:"Engine by Compose"`
+	ComposeMetrics []string `sep:"none" help:"An engine in it whose /metrics is read, as engine:8000; the service above when not given." placeholder:"NAME:PORT" group:"Engine by Compose"`
+	ComposeEnvFile []string `sep:"none" help:"File of variables for it; .env beside it when not given." placeholder:"FILE" group:"Engine by Compose" config:"substitute,path"`
+	ComposeProfile []string `sep:"none" help:"Profile of it to switch on." placeholder:"NAME" group:"Engine by Compose"`
 
 	EngineLoadTimeoutSeconds  float64 `default:"3600" help:"Longest time to load, until /health." placeholder:"S" group:"Engine"`
 	EngineReadyTimeoutSeconds float64 `default:"600" help:"Longest time from then until the first completion." placeholder:"S" group:"Engine"`

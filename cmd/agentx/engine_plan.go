@@ -43,16 +43,21 @@ type enginePlan struct {
 	// Env is the declared environment: the preset's, then --engine-env, then
 	// --engine-secret-env, a name once.
 	Env []deploy.Var
-	// Port the engine listens on; 0 takes a free one (process only).
+	// Port the engine listens on; 0 takes a free one.
 	Port int
 
 	Image, Pull string
 	GPUs        string // all, a number, device=0,1; "" for none
 	Devices     []string
-	Mounts      []engineMount
+	Groups      []string
+	Mounts      []string // source:path[:ro], the source a full path or a volume
 	ShmBytes    int64
-	Ulimits     []engineUlimit
-	Network     string // "" makes one of our own
+	HostIPC     bool
+	Ulimits     map[string]int64
+	CapAdd      []string
+	SecurityOpt []string
+	Privileged  bool
+	Network     string // "" makes one of our own, or host
 
 	Compose composePlan
 
@@ -64,29 +69,20 @@ type enginePlan struct {
 	CacheReset bool
 }
 
-type engineMount struct {
-	Source, Target string
-	ReadOnly       bool
-}
-
-type engineUlimit struct {
-	Name       string
-	Soft, Hard int64
-}
-
 // composePlan is a Compose project: its files, the service that takes the load,
 // and where its engines' metrics are.
 type composePlan struct {
-	Files   []string
-	Service endpoint
-	Metrics []endpoint
+	Files    []string
+	EnvFiles []string
+	Profiles []string
+	Service  endpoint
+	Metrics  []endpoint
 }
 
-// endpoint is a port of a service, and a path on it.
+// endpoint is a port of a service.
 type endpoint struct {
 	Service string
 	Port    int
-	Path    string
 }
 
 // planInput is what the plan needs of the other flags.
@@ -127,8 +123,9 @@ func (e *engineFlags) plan(in planInput) (enginePlan, error) {
 	switch p.Driver {
 	case driverProcess:
 		e.command(&p, in, &errs)
+		p.Argv = append(slices.Clone(e.EnginePrefix), p.Argv...)
 	case driverDocker:
-		if p.Port == 0 {
+		if p.Port == 0 && e.Network != "host" {
 			p.Port = enginePort
 		}
 		e.command(&p, in, &errs)
@@ -168,6 +165,7 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 		{"url", len(in.URL) > 0, []string{driverURL}},
 		{"engine-command", len(e.EngineCommand) > 0, commanded},
 		{"args", len(e.Args) > 0, commanded},
+		{"engine-prefix", len(e.EnginePrefix) > 0, []string{driverProcess}},
 		{"model-path", e.ModelPath != "", commanded},
 		{"engine-port", e.EnginePort != 0, commanded},
 		{"engine-env", len(e.EngineEnv) > 0, []string{driverProcess, driverDocker, driverCompose}},
@@ -178,9 +176,16 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 		{"mount", len(e.Mount) > 0, []string{driverDocker}},
 		{"ulimit", len(e.Ulimit) > 0, []string{driverDocker}},
 		{"network", e.Network != "", []string{driverDocker}},
+		{"ipc", e.IPC != "", []string{driverDocker}},
+		{"group-add", len(e.GroupAdd) > 0, []string{driverDocker}},
+		{"cap-add", len(e.CapAdd) > 0, []string{driverDocker}},
+		{"security-opt", len(e.SecurityOpt) > 0, []string{driverDocker}},
+		{"privileged", e.Privileged, []string{driverDocker}},
 		{"compose-file", len(e.ComposeFile) > 0, []string{driverCompose}},
 		{"compose-service", e.ComposeService != "", []string{driverCompose}},
 		{"compose-metrics", len(e.ComposeMetrics) > 0, []string{driverCompose}},
+		{"compose-env-file", len(e.ComposeEnvFile) > 0, []string{driverCompose}},
+		{"compose-profile", len(e.ComposeProfile) > 0, []string{driverCompose}},
 	} {
 		if s.given && !slices.Contains(s.by, driver) {
 			errs.add(fmt.Errorf("--%s: has no effect with the driver %s, only with %s", s.flag, driver, strings.Join(s.by, ", ")))
@@ -205,7 +210,6 @@ func (e *engineFlags) refuse(driver string, in planInput, errs *errorList) {
 // refuseSettings names typed settings where there is no command line to put them on.
 func (e *engineFlags) refuseSettings(where string, errs *errorList) {
 	s := e.presetSettings(planInput{})
-	none := preset.Settings{KeepAliveS: s.KeepAliveS, LoadS: s.LoadS, NoMetrics: s.NoMetrics, NoCacheReport: s.NoCacheReport, NoCacheReset: s.NoCacheReset, Offload: preset.OffloadNone}
 	for _, d := range []struct {
 		flag  string
 		given bool
@@ -213,7 +217,7 @@ func (e *engineFlags) refuseSettings(where string, errs *errorList) {
 		{"trust-remote-code", s.TrustRemoteCode}, {"tensor-parallel-size", s.TensorParallel != 0}, {"pipeline-parallel-size", s.PipelineParallel != 0},
 		{"data-parallel-size", s.DataParallel != 0}, {"dp-attention", s.DPAttention}, {"expert-parallel", s.ExpertParallel},
 		{"max-num-seqs", s.MaxNumSeqs != 0}, {"max-model-len", s.MaxModelLen != 0}, {"gpu-memory-utilization", s.GPUMemoryUtilization != 0},
-		{"kv-cache-dtype", s.KVCacheDtype != ""}, {"no-prefix-caching", s.NoPrefixCaching}, {"kv-offload", s.Offload != none.Offload},
+		{"kv-cache-dtype", s.KVCacheDtype != ""}, {"no-prefix-caching", s.NoPrefixCaching}, {"kv-offload", s.Offload != preset.OffloadNone},
 		{"kv-offload-gb", s.OffloadGB != 0}, {"kv-offload-server", s.OffloadServer != ""}, {"kv-offload-config", s.OffloadConfig != ""},
 		{"speculative-…, --num-speculative-tokens", s.Speculation.On()},
 	} {
@@ -271,9 +275,13 @@ func (e *engineFlags) command(p *enginePlan, in planInput, errs *errorList) {
 		errs.add(fmt.Errorf("--model: %s serves one model", p.Engine))
 	}
 	c, err := preset.Build(p.Engine, s)
-	errs.add(err)
+	if err != nil {
+		errs.add(err)
+		return
+	}
 	if c.Args, err = preset.Edit(c.Args, e.Args); err != nil {
 		errs.add(err)
+		return
 	}
 	p.Argv = c.Argv()
 	if p.Driver == driverDocker {
@@ -306,15 +314,6 @@ func (e *engineFlags) custom(p *enginePlan, in planInput, errs *errorList) {
 		p.Argv = append(p.Argv, w)
 	}
 	p.Env = e.env(nil, in, errs)
-}
-
-// withPort is the command line with the port that was taken.
-func (p enginePlan) withPort(port int) []string {
-	out := make([]string, len(p.Argv))
-	for i, a := range p.Argv {
-		out[i] = strings.ReplaceAll(a, portPlaceholder, strconv.Itoa(port))
-	}
-	return out
 }
 
 func portText(port int) string {

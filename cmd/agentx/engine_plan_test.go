@@ -42,8 +42,8 @@ func TestPlanOfDocker(t *testing.T) {
 			{Name: "A", Value: "1"}, {Name: "HF_TOKEN", Value: "canary", Secret: true},
 		},
 		Port: 8000, Image: "vllm/vllm-openai@sha256:0", Pull: "missing", GPUs: "all", ShmBytes: 32 << 30,
-		Mounts:  []engineMount{{"/data/hf", "/root/.cache/huggingface", false}, {"/data/ro", "/ro", true}},
-		Ulimits: []engineUlimit{{"memlock", -1, -1}, {"stack", 67108864, 67108864}},
+		Mounts:  []string{"/data/hf:/root/.cache/huggingface", "/data/ro:/ro:ro"},
+		Ulimits: map[string]int64{"memlock": -1, "stack": 67108864},
 		Load:    time.Hour, Answer: 10 * time.Minute, Grace: 10 * time.Second, CacheReset: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -78,12 +78,32 @@ func TestPlanPort(t *testing.T) {
 	if err != nil || p.Port != 0 {
 		t.Fatalf("port %d, %v", p.Port, err)
 	}
-	if line := strings.Join(p.withPort(4711), " "); !strings.Contains(line, "--port 4711") || !strings.Contains(line, "--host 127.0.0.1") || strings.Contains(line, "{") {
+	if line := strings.Join(p.Argv, " "); !strings.Contains(line, "--port {port}") || !strings.Contains(line, "--host 127.0.0.1") {
 		t.Errorf("%s", line)
+	}
+	p, err = planOf(t, "--engine", "vllm", "--model", "m", "--image", "i", "--network", "host")
+	if line := strings.Join(p.Argv, " "); err != nil || p.Port != 0 || !strings.Contains(line, "--port {port}") {
+		t.Errorf("port %d, %s, %v", p.Port, line, err)
+	}
+	p, err = planOf(t, "--engine", "sglang", "--model", "m", "--engine-prefix", "srun", "--engine-prefix=--overlap")
+	if line := strings.Join(p.Argv, " "); err != nil || !strings.HasPrefix(line, "srun --overlap python3 -m sglang.launch_server --model-path m ") {
+		t.Errorf("%s, %v", line, err)
 	}
 	p, err = planOf(t, "--engine-port", "80", "--engine-command=srv", "--engine-command=-p{port}")
 	if err != nil || strings.Join(p.Argv, " ") != "srv -p80" {
 		t.Errorf("%q, %v", p.Argv, err)
+	}
+}
+
+// AMD's GPUs are devices.
+func TestPlanOfAMD(t *testing.T) {
+	p, err := planOf(t, "--engine", "vllm", "--model", "m", "--image", "i", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", "video", "--ipc", "host", "--cap-add", "SYS_PTRACE", "--security-opt", "seccomp=unconfined")
+	if err != nil || p.GPUs != "" || p.ShmBytes != 0 || !p.HostIPC || p.Ulimits["memlock"] != -1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	want := "docker run --rm --pull missing --device /dev/kfd --device /dev/dri --group-add video --ipc host --ulimit memlock=-1 --ulimit stack=67108864 --cap-add SYS_PTRACE --security-opt seccomp=unconfined "
+	if line := p.commandLine(); !strings.HasPrefix(line, want) {
+		t.Errorf("%s", line)
 	}
 }
 
@@ -108,7 +128,9 @@ func TestPlanRefuses(t *testing.T) {
 		{"--engine vllm --model m --engine-port 70000 --engine-grace-seconds 0", []string{"--engine-port 70000", "--engine-grace-seconds 0"}},
 		{"--image i --engine vllm --model m --mount a --mount a:b --ulimit x --gpus some --shm-size big --device kfd",
 			[]string{"--mount a: want", "--mount a:b: want", "--ulimit x", "--gpus some", `--shm-size "big"`, "--device kfd"}},
-		{"--compose-file c --compose-service r --compose-metrics e:x --engine vllm", []string{"--compose-service r: want name:port", "--compose-metrics e:x", "--engine vllm: the Compose file"}},
+		{"--compose-file c --compose-service r --compose-metrics e:x --engine vllm", []string{"--compose-service r: want name:port", "--compose-metrics e:x: want", "--engine vllm: the Compose file"}},
+		{"--driver process --engine sim --api-key canary", []string{"--api-key"}},
+		{"--image i --engine vllm --model m --args=!--nothing", []string{"no --nothing"}},
 		{"--image i --engine sglang --model m --api-key canary", []string{"--api-key"}},
 	} {
 		_, err := planOf(t, strings.Fields(c.line)...)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/agentx-action/pkg/engine/deploy/preset"
 )
 
 // listFlags take several words, as in --url a b: AIPerf's command line reads on
@@ -76,7 +78,7 @@ var secretFlags = []string{"--api-key", "--header", "-H", "--engine-env"}
 func redactArgs(args []string) []string {
 	out := make([]string, 0, len(args)+1)
 	out = append(out, "agentx")
-	hide := false
+	hide, before := false, ""
 	for _, a := range args {
 		name, _, inline := strings.Cut(a, "=")
 		switch {
@@ -84,6 +86,12 @@ func redactArgs(args []string) []string {
 			hide = !inline
 			if inline {
 				a = name + "=***"
+			}
+		case name == "--args" || name == "--engine-command":
+			hide = false
+			if flag, word, ok := strings.Cut(a, "="); ok {
+				a = flag + "=" + preset.Mask([]string{before, word})[1] // --api-key may be a word by itself
+				before = word
 			}
 		case strings.HasPrefix(a, "-"):
 			hide = false

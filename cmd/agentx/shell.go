@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +37,12 @@ func (p enginePlan) commandLine() string {
 		words := []string{"docker", "compose"}
 		for _, f := range p.Compose.Files {
 			words = append(words, "-f", f)
+		}
+		for _, f := range p.Compose.EnvFiles {
+			words = append(words, "--env-file", f)
+		}
+		for _, f := range p.Compose.Profiles {
+			words = append(words, "--profile", f)
 		}
 		return p.withSecrets(shellQuote(append(words, "up")))
 	}
@@ -73,16 +81,28 @@ func (p enginePlan) dockerLine() string {
 	for _, d := range p.Devices {
 		add("--device", d)
 	}
-	add("--shm-size", strconv.FormatInt(p.ShmBytes, 10))
-	for _, u := range p.Ulimits {
-		add("--ulimit", u.Name+"="+strconv.FormatInt(u.Soft, 10)+":"+strconv.FormatInt(u.Hard, 10))
+	for _, g := range p.Groups {
+		add("--group-add", g)
+	}
+	if p.HostIPC {
+		add("--ipc", "host")
+	} else {
+		add("--shm-size", strconv.FormatInt(p.ShmBytes, 10))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Ulimits)) {
+		add("--ulimit", name+"="+strconv.FormatInt(p.Ulimits[name], 10))
+	}
+	for _, c := range p.CapAdd {
+		add("--cap-add", c)
+	}
+	for _, o := range p.SecurityOpt {
+		add("--security-opt", o)
+	}
+	if p.Privileged {
+		words = append(words, "--privileged")
 	}
 	for _, m := range p.Mounts {
-		text := m.Source + ":" + m.Target
-		if m.ReadOnly {
-			text += ":ro"
-		}
-		add("-v", text)
+		add("-v", m)
 	}
 	for _, v := range p.Env {
 		if v.Secret {
@@ -91,9 +111,7 @@ func (p enginePlan) dockerLine() string {
 		}
 		add("-e", v.Name+"="+v.Value)
 	}
-	if p.Network != "" {
-		add("--network", p.Network)
-	}
+	add("--network", p.Network)
 	if p.Network != "host" {
 		add("-p", "127.0.0.1:"+strconv.Itoa(p.Port)+":"+strconv.Itoa(p.Port))
 	}

@@ -92,7 +92,7 @@ func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"concurency: 8", "agentx.yaml:1:1: unknown key \"concurency\"; did you mean concurrency?"},
 		{"\nxyzzy-plugh: 8", "agentx.yaml:2:1: unknown key \"xyzzy-plugh\""},
-		{"modle: m", "did you mean model?"},
+		{"modell: m", "did you mean model?"},
 		{"[a]: b", "unknown key"},
 		{"<<: {a: b}", "unknown key"},
 		{"cache-reset: true\nurl: a\ncache-reset: true", "agentx.yaml:3:1: cache-reset is on line 1 already"},

@@ -17,45 +17,47 @@ import (
 // that is edited twice is there twice. Removing what is not there is an error, since
 // it does not do what somebody believes it does.
 func Edit(args, edits []string) ([]string, error) {
-	groups, err := group(edits)
+	edited, err := group(edits)
 	if err != nil {
 		return nil, err
 	}
 	base, _ := group(args) // may begin with a positional
+	line := make([]part, 0, len(base)+len(edited))
+	for _, words := range base {
+		line = append(line, part{words: words})
+	}
 	var errs errorList
-	ours := make([]bool, len(base)) // came from an edit
-	for _, e := range groups {
-		remove := strings.HasPrefix(e[0], "!")
-		name := flagName(strings.TrimPrefix(e[0], "!"))
-		if remove && (len(e) > 1 || strings.Contains(e[0], "=")) {
-			errs.addf("--args %s: a flag is removed by its name alone", strings.Join(e, " "))
-			continue
-		}
-		at := slices.IndexFunc(base, func(g []string) bool { return len(g) > 0 && flagName(g[0]) == name })
+	for _, words := range edited {
+		first, removes := strings.CutPrefix(words[0], "!")
+		name := flagName(first)
+		at := slices.IndexFunc(line, func(p part) bool { return flagName(p.words[0]) == name })
 		switch {
-		case remove && at < 0:
-			errs.addf("--args %s: the command line has no %s", e[0], strings.TrimPrefix(e[0], "!"))
-		case remove:
-			base, ours = dropFlag(base, ours, name)
-		case at < 0 || ours[at]:
-			base, ours = append(base, e), append(ours, true)
+		case removes && (len(words) > 1 || strings.Contains(first, "=")):
+			errs.addf("--args %s: a flag is removed by its name alone", strings.Join(words, " "))
+		case removes && at < 0:
+			errs.addf("--args %s: the command line has no %s", words[0], first)
+		case removes:
+			line = slices.DeleteFunc(line, func(p part) bool { return flagName(p.words[0]) == name })
+		case at < 0 || line[at].edited:
+			line = append(line, part{words, true})
 		default:
-			base[at], ours[at] = e, true
+			line[at] = part{words, true}
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return slices.Concat(base...), nil
+	var out []string
+	for _, p := range line {
+		out = append(out, p.words...)
+	}
+	return out, nil
 }
 
-func dropFlag(base [][]string, ours []bool, name string) (rest [][]string, restOurs []bool) {
-	for i, g := range base {
-		if flagName(g[0]) != name {
-			rest, restOurs = append(rest, g), append(restOurs, ours[i])
-		}
-	}
-	return rest, restOurs
+// part of a command line: a flag and its values, or what stands before all flags.
+type part struct {
+	words  []string
+	edited bool // given by an edit, so not to be replaced by the next
 }
 
 // group puts every flag together with its values. What stands before the first
