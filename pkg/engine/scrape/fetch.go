@@ -34,7 +34,8 @@ type Source struct {
 }
 
 // MetricsURL is the page that belongs to a base URL: /metrics at the place of
-// the API's /v1, where both engines have it. A URL that ends in /metrics stays.
+// the API's /v1, where most engines have it. A URL that ends in /metrics stays, as
+// does the gateway's …/engine_metrics.
 func MetricsURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -42,7 +43,7 @@ func MetricsURL(base string) (string, error) {
 	}
 	u.Fragment = ""
 	path := strings.TrimRight(u.Path, "/")
-	if !strings.HasSuffix(path, "/metrics") {
+	if !strings.HasSuffix(path, "/metrics") && !strings.HasSuffix(path, "_metrics") {
 		path = strings.TrimSuffix(path, "/v1") + "/metrics"
 	}
 	u.Path, u.RawPath = path, ""
@@ -115,7 +116,7 @@ func refused(resp *http.Response) error {
 	}
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err == nil && (kind == "text/html" || kind == "application/json") {
-		return fmt.Errorf("the page is %s, not Prometheus text; give the URL of the engine's own metrics page", kind)
+		return fmt.Errorf("the page is %s, not Prometheus text; give the URL of the engine's own metrics page (TensorRT-LLM: …/prometheus/metrics)", kind)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ var counters = func() map[Name]bool {
 	names := map[Name]bool{}
 	for _, e := range engines {
 		for _, r := range e.rules {
-			if r.shape == counter {
+			if r.shape.counts() {
 				names[r.name] = true
 			}
 		}
