@@ -62,17 +62,17 @@ func (s *Source) Fetch(ctx context.Context) (*Page, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole page within %v", timeout))
 	defer cancel()
-	families, at, err := s.get(ctx, page)
+	got, err := s.get(ctx, page)
 	if err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", visible(page), err)
 	}
-	return &Page{At: at, Families: families}, nil
+	return got, nil
 }
 
-func (s *Source) get(ctx context.Context, page string) (Families, record.Stamp, error) {
+func (s *Source) get(ctx context.Context, page string) (*Page, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
-		return nil, 0, errors.New("not a URL that can be asked")
+		return nil, errors.New("not a URL that can be asked")
 	}
 	req.Header.Set("Accept", "text/plain;version=0.0.4")
 	if s.APIKey != "" {
@@ -80,7 +80,7 @@ func (s *Source) get(ctx context.Context, page string) (Families, record.Stamp, 
 	}
 	resp, err := s.client().Do(req)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w; is the engine up, and is this its address?", s.cause(ctx, err))
+		return nil, fmt.Errorf("%w; is the engine up, and is this its address?", s.cause(ctx, err))
 	}
 	defer resp.Body.Close()
 	var at record.Stamp
@@ -88,17 +88,17 @@ func (s *Source) get(ctx context.Context, page string) (Families, record.Stamp, 
 		at = s.Clock.Now()
 	}
 	if err := refused(resp); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	if err != nil {
-		return nil, 0, fmt.Errorf("the page broke off: %w", s.cause(ctx, err))
+		return nil, fmt.Errorf("the page broke off: %w", s.cause(ctx, err))
 	}
 	families, err := Parse(body)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w; is this the engine's metrics page?", err)
+		return nil, fmt.Errorf("%w; is this the engine's metrics page?", err)
 	}
-	return families, at, nil
+	return &Page{At: at, Families: families, text: body}, nil
 }
 
 // refused turns an answer that holds no page into an error with its remedy.

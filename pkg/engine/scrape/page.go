@@ -20,6 +20,8 @@ type Families map[string]*dto.MetricFamily
 type Page struct {
 	At       record.Stamp // when the engine began to answer; 0 without a clock
 	Families Families     // those that a table of this package reads
+
+	text []byte // all of it
 }
 
 const (

@@ -26,6 +26,8 @@ type Snapshot struct {
 	series map[Name]map[string]float64
 	// What is missing though the page has its family: no figure, not none yet.
 	unread map[Name]bool
+	// Logical engines that KVUsageMean is the mean of.
+	pools int
 }
 
 // Read makes a snapshot of a page, or of the pages of several API servers in
@@ -245,6 +247,9 @@ func (s *Snapshot) set(name Name, r *rule, found map[string]series) {
 		values[k] = v
 		total += v
 		most = max(most, v)
+	}
+	if name == KVUsageMean {
+		s.pools = len(found)
 	}
 	switch r.over {
 	case mean:
