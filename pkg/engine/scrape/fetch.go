@@ -52,9 +52,23 @@ func MetricsURL(base string) (string, error) {
 
 // Fetch reads the page once. Its errors name the URL and what to do.
 func (s *Source) Fetch(ctx context.Context) (*Page, error) {
-	page, err := MetricsURL(s.URL)
+	text, at, err := s.Text(ctx)
 	if err != nil {
 		return nil, err
+	}
+	families, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %s: %w; is this the engine's metrics page?", s, err)
+	}
+	return &Page{At: at, Families: families, text: text}, nil
+}
+
+// Text reads the page once, whatever it holds, up to 16 MiB. at is when the
+// server began to answer.
+func (s *Source) Text(ctx context.Context) (text []byte, at record.Stamp, err error) {
+	page, err := MetricsURL(s.URL)
+	if err != nil {
+		return nil, 0, err
 	}
 	timeout := s.Timeout
 	if timeout <= 0 {
@@ -62,17 +76,25 @@ func (s *Source) Fetch(ctx context.Context) (*Page, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole page within %v", timeout))
 	defer cancel()
-	got, err := s.get(ctx, page)
-	if err != nil {
-		return nil, fmt.Errorf("metrics of %s: %w", visible(page), err)
+	if text, at, err = s.get(ctx, page); err != nil {
+		return nil, 0, fmt.Errorf("metrics of %s: %w", s, err)
 	}
-	return got, nil
+	return text, at, nil
 }
 
-func (s *Source) get(ctx context.Context, page string) (*Page, error) {
+// String is the page's address, without what may be secret in it.
+func (s *Source) String() string {
+	page, err := MetricsURL(s.URL)
+	if err != nil {
+		page = s.URL
+	}
+	return visible(page)
+}
+
+func (s *Source) get(ctx context.Context, page string) ([]byte, record.Stamp, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
-		return nil, errors.New("not a URL that can be asked")
+		return nil, 0, errors.New("not a URL that can be asked")
 	}
 	req.Header.Set("Accept", "text/plain;version=0.0.4")
 	if s.APIKey != "" {
@@ -80,7 +102,7 @@ func (s *Source) get(ctx context.Context, page string) (*Page, error) {
 	}
 	resp, err := s.client().Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w; is the engine up, and is this its address?", s.cause(ctx, err))
+		return nil, 0, fmt.Errorf("%w; is the engine up, and is this its address?", s.cause(ctx, err))
 	}
 	defer resp.Body.Close()
 	var at record.Stamp
@@ -88,17 +110,13 @@ func (s *Source) get(ctx context.Context, page string) (*Page, error) {
 		at = s.Clock.Now()
 	}
 	if err := refused(resp); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	if err != nil {
-		return nil, fmt.Errorf("the page broke off: %w", s.cause(ctx, err))
+		return nil, 0, fmt.Errorf("the page broke off: %w", s.cause(ctx, err))
 	}
-	families, err := Parse(body)
-	if err != nil {
-		return nil, fmt.Errorf("%w; is this the engine's metrics page?", err)
-	}
-	return &Page{At: at, Families: families, text: body}, nil
+	return body, at, nil
 }
 
 // refused turns an answer that holds no page into an error with its remedy.
