@@ -36,6 +36,7 @@ func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
 			MarkerTokens: &s.probes.MarkerTokens, ProbeDrift: &drift,
 		}
 	}
+	s.scraper.telemetry.fill(f)
 	switch {
 	case out.Aborted != nil:
 		f.Outcome = result.Outcome{Cancelled: true, CancelledBy: "failed_request_threshold", Error: out.Aborted.Error()}

@@ -171,6 +171,9 @@ func (k *scraper) found(from, to string) (hits float64, counted, known bool) {
 		if err != nil {
 			return 0, false, false
 		}
+		if len(w.Delta.Resets) > 0 { // a router's page, of one worker after another
+			return 0, false, false
+		}
 		for name, v := range w.Delta.Counters {
 			switch name {
 			case scrape.PrefixHits, scrape.ExternalHits:
