@@ -49,6 +49,12 @@ func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
 	p := &resetProbe{session: s, chat: chat}
 	p.hits(ctx)
 	before, known := p.hits(ctx)
+	for range routedTries { // a router may have sent it to another engine
+		if !known || before > 0 {
+			break
+		}
+		before, known = p.hits(ctx)
+	}
 	if p.err != nil {
 		return cacheProof{text: p.err.Error()}
 	}
@@ -76,6 +82,10 @@ func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
 	}
 	return cacheProof{caching: &on, text: fmt.Sprintf("the engine took the reset, but a prompt of before it is still found (%d tries)", resetTries)}
 }
+
+// routedTries is how often a prompt is sent once more before it is believed that
+// nobody keeps prefixes.
+const routedTries = 3
 
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
