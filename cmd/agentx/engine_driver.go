@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/engine/deploy/compose"
@@ -27,7 +25,7 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 	case driverDocker:
 		d.Driver, err = p.docker(c.err)
 	case driverCompose:
-		d.Driver, err = p.Compose.driver(p.Env)
+		d.Driver = p.Compose.driver(p.Env)
 	}
 	if err != nil {
 		err = &run.UsageError{Err: err}
@@ -36,30 +34,17 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 }
 
 func (p enginePlan) docker(progress io.Writer) (deploy.Driver, error) {
-	cfg := docker.Config{
-		Image: p.Image, Pull: p.Pull, Entrypoint: p.Entrypoint, Command: p.Argv, Env: p.Env, GPUs: p.GPUs, Devices: p.Devices,
-		ShmSize: p.ShmBytes, Network: p.Network, Port: p.Port, Ulimits: map[string]int64{}, Progress: progress,
-	}
-	for _, m := range p.Mounts {
-		text := m.Source + ":" + m.Target
-		if m.ReadOnly {
-			text += ":ro"
-		}
-		cfg.Mounts = append(cfg.Mounts, text)
-	}
-	for _, u := range p.Ulimits {
-		cfg.Ulimits[u.Name] = u.Hard
-	}
-	return docker.New(cfg)
+	return docker.New(docker.Config{
+		Image: p.Image, Pull: p.Pull, Entrypoint: p.Entrypoint, Command: p.Argv, Env: p.Env, GPUs: p.GPUs, Devices: p.Devices, Groups: p.Groups,
+		ShmSize: p.ShmBytes, HostIPC: p.HostIPC, Ulimits: p.Ulimits, CapAdd: p.CapAdd, SecurityOpt: p.SecurityOpt, Privileged: p.Privileged,
+		Mounts: p.Mounts, Network: p.Network, Port: p.Port, Progress: progress,
+	})
 }
 
-func (c composePlan) driver(env []deploy.Var) (deploy.Driver, error) {
-	d := &compose.Driver{Files: c.Files, Env: env, Endpoint: compose.Port{Service: c.Service.Service, Port: uint16(c.Service.Port)}}
+func (c composePlan) driver(env []deploy.Var) deploy.Driver {
+	d := &compose.Driver{Files: c.Files, EnvFiles: c.EnvFiles, Profiles: c.Profiles, Env: env, Endpoint: compose.Port{Service: c.Service.Service, Port: uint16(c.Service.Port)}}
 	for _, m := range c.Metrics {
-		if m.Path != "/metrics" && strings.Trim(m.Path, "/") != "" {
-			return nil, fmt.Errorf("--compose-metrics %s:%d%s: a page at another path than /metrics is not read", m.Service, m.Port, m.Path)
-		}
 		d.Metrics = append(d.Metrics, compose.Port{Service: m.Service, Port: uint16(m.Port)})
 	}
-	return d, nil
+	return d
 }

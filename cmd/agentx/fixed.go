@@ -57,6 +57,7 @@ func (f *fixedCmd) options(c *console) (run.Options, error) {
 	o := run.Options{
 		Command: c.command, Models: f.ModelNames, Counting: record.CountServer,
 		MetricsURLs: f.ServerMetrics, NoMetrics: f.NoServerMetrics,
+		GPUTelemetry: f.GPUTelemetry, NoGPUTelemetry: f.NoGPUTelemetry,
 		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 		Fixed: run.FixedOptions{
 			Concurrency: f.Concurrency, RangeRatio: f.RangeRatio, Prompts: f.NumPrompts,

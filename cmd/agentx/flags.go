@@ -87,6 +87,8 @@ type outputFlags struct {
 	CompareWith       []string `sep:"none" help:"Folder of a run to compare with, again for repeats of it; or of a folder of runs, whose newest accepted five are taken. One that does not fit is refused before the run." placeholder:"DIR" group:"Result" config:"substitute"`
 	Floor             string   `help:"Noise floor of the runner pool, as agentx compare --aa writes it." placeholder:"FILE" group:"Result" config:"substitute,path"`
 	NoServerMetrics   bool     `help:"Do not read the engine's metrics." group:"Result"`
+	GPUTelemetry      []string `name:"gpu-telemetry" sep:"none" help:"Read the GPUs' power from nvidia-smi, or from DCGM exporters at these addresses; nvidia-smi when not given, where it is and the server is on this machine." placeholder:"SOURCE" group:"Result"`
+	NoGPUTelemetry    bool     `name:"no-gpu-telemetry" help:"Do not read the GPUs." group:"Result"`
 	ShowTraceTiming   bool     `help:"Show the HTTP phases at the end." group:"Result"`
 	ExportHTTPTrace   bool     `name:"export-http-trace" help:"Has no effect: the phases are always recorded." hidden:"" group:"Result"`
 	StatsInterval     float64  `default:"10" help:"Seconds between progress lines; 0 for none." placeholder:"S" group:"Result"`
@@ -104,8 +106,6 @@ type ignoredFlags struct {
 	WorkersMax                  *int     `aliases:"max-workers" hidden:""`
 	RecordProcessors            *int     `hidden:""`
 	ServerMetricsFormats        []string `sep:"none" hidden:""`
-	GPUTelemetry                []string `name:"gpu-telemetry" sep:"none" hidden:""`
-	NoGPUTelemetry              bool     `name:"no-gpu-telemetry" hidden:""`
 	ExportLevel                 *string  `aliases:"profile-export-level" hidden:""`
 	LogLevel                    *string  `hidden:""`
 	Verbose                     bool     `short:"v" hidden:""`

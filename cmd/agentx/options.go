@@ -32,6 +32,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 		Models: f.ModelNames, Sampling: replay.Sampling(strings.ToLower(f.DatasetSamplingStrategy)), Burst: f.BurstPhaseStarts, MaxOSL: f.SynthesisMaxOSL,
 		Marker: prompt.MarkerStyle(strings.ToLower(f.Marker)), Shape: prompt.Shape(strings.ReplaceAll(word(f.MessageShape), "_", "-")), ISL: prompt.ISLMode(strings.ToLower(f.ISL)),
 		Counting: record.CountServer, MetricsURLs: f.ServerMetrics, NoMetrics: f.NoServerMetrics,
+		GPUTelemetry: f.GPUTelemetry, NoGPUTelemetry: f.NoGPUTelemetry,
 		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), ResetCache: f.ResetKVCache, Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 	}
 	var errs errorList
@@ -253,8 +254,7 @@ func (f *replayFlags) nameIgnored(w io.Writer) {
 			"--tokenizer… : prompts are made of words that are one token each; probes measure the drift"},
 		{g.WorkersMax != nil || g.RecordProcessors != nil, "--workers-max, --record-processors: there is one process"},
 		{g.UIType != nil, "--ui-type: progress is plain lines"},
-		{g.GPUTelemetry != nil || g.NoGPUTelemetry, "--gpu-telemetry: not built yet"},
-		{g.ServerMetricsFormats != nil, "--server-metrics-formats: not built yet"},
+		{g.ServerMetricsFormats != nil, "--server-metrics-formats: json and csv are always written"},
 		{g.ExportLevel != nil, "--export-level: records are always written"},
 		{g.DynamoSessionTimeoutSeconds != nil, "--dynamo-session-timeout-seconds: the session headers need none"},
 		{g.LogLevel != nil || g.Verbose || g.ExtraVerbose, "--log-level, --verbose: there is one level"},

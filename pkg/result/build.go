@@ -146,7 +146,7 @@ func Compute(facts *Facts, src Sources) (*Document, error) {
 		Validity: validity.Judge(facts.evidence(figures, cut)),
 		Scenario: facts.Scenario, Settings: facts.Settings, Corpus: facts.Corpus,
 		Phases: facts.phaseTimes(), Client: Client{facts.Client, figures.Client},
-		Engine: facts.Engine, GPUs: facts.GPUs, Calibration: facts.Calibration, Outcome: facts.Outcome,
+		Engine: facts.Engine, GPUs: facts.GPUs, Telemetry: facts.Telemetry, Power: facts.power(figures.Run), Calibration: facts.Calibration, Outcome: facts.Outcome,
 		Requests: figures.Requests, Errors: figures.Errors,
 		Metrics:  Metrics{figures.Metrics, figures.Run, figures.Adjusted, figures.Warmup},
 		Cache:    CacheAccounting{figures.Cache, engineCache(facts.Engine.Profiling)},

@@ -49,6 +49,7 @@ type Document struct {
 	Client      Client       `json:"client"`
 	Engine      EngineFacts  `json:"engine"`
 	GPUs        *GPUs        `json:"gpus,omitzero"`
+	Telemetry   *Telemetry   `json:"gpu_telemetry,omitzero"`
 	Calibration *Calibration `json:"calibration,omitzero"`
 	Outcome     Outcome      `json:"outcome"`
 
@@ -70,6 +71,8 @@ type Document struct {
 	Coverage *summary.Coverage `json:"coverage,omitzero"`
 	// InferenceX' aggregates under its names.
 	InferenceX *summary.InferenceX `json:"inferencex,omitzero"`
+	// Energy, under InferenceX' names; only with telemetry of the GPUs.
+	Power *Power `json:"power,omitzero"`
 	// The fixed-length baseline's figures; only in its own results.
 	Fixed *summary.Fixed `json:"fixed,omitzero"`
 	// The phase in slices of equal length.

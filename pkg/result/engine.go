@@ -30,6 +30,9 @@ type EngineFacts struct {
 	SessionRouting string `json:"session_routing,omitzero"`
 	// Its metrics were asked for.
 	MetricsExpected bool `json:"metrics_expected,omitzero"`
+	// What is to be said of the reading of them: pages without an answer, pages
+	// that repeat others.
+	MetricsNotes []string `json:"metrics_notes,omitzero"`
 	// State of its cache before the run.
 	ColdStart *ColdStart `json:"cold_start,omitzero"`
 	// Increases of its counters, and its gauges, over the warm-up.
@@ -72,6 +75,26 @@ type Counters struct {
 	ExternalCacheHits *float64 `json:"external_cache_hits,omitzero"`
 	// Prompt tokens by where they came from, by the engine's own names.
 	PromptTokensBySource map[string]float64 `json:"prompt_tokens_by_source,omitzero"`
+	// Prompt tokens that were not computed, whatever their source.
+	CachedPromptTokens *float64 `json:"cached_prompt_tokens,omitzero"`
+	// Prompt tokens computed, recomputation after a preemption included.
+	ComputedPromptTokens *float64 `json:"computed_prompt_tokens,omitzero"`
+	// KV moved from GPU to host memory and below, in bytes.
+	KVOffloadBytesOut *float64 `json:"kv_offload_bytes_out,omitzero"`
+	// And back.
+	KVOffloadBytesIn *float64 `json:"kv_offload_bytes_in,omitzero"`
+	// Time that moving it out took, in seconds.
+	KVOffloadOutS *float64 `json:"kv_offload_out_s,omitzero"`
+	// Time that moving it back took, in seconds.
+	KVOffloadInS *float64 `json:"kv_offload_in_s,omitzero"`
+	// Requests that a router sent to each worker, by the worker's address.
+	RouterRequestsByWorker map[string]float64 `json:"router_requests_by_worker,omitzero"`
+	// Requests that a router sent again.
+	RouterRetries *float64 `json:"router_retries,omitzero"`
+	// Requests that failed in a router.
+	RouterErrors *float64 `json:"router_errors,omitzero"`
+	// Hit rate, 0..1, that a router expected of the workers it chose; mean over requests.
+	RouterHitRateMean *float64 `json:"router_hit_rate_mean,omitzero"`
 	// KV cache in use, 0..1, mean over time.
 	KVUsageMean *float64 `json:"kv_usage_mean,omitzero"`
 	// Peak of the same.
@@ -84,6 +107,10 @@ type Counters struct {
 	WaitingMean *float64 `json:"waiting_mean,omitzero"`
 	// Peak of the same.
 	WaitingMax *float64 `json:"waiting_max,omitzero"`
+	// Host memory of the KV cache in use, 0..1, peak.
+	HostKVUsageMax *float64 `json:"host_kv_usage_max,omitzero"`
+	// Why a figure that this engine could show is absent, by the figure's name.
+	Missing map[string]string `json:"missing,omitzero"`
 }
 
 // GPUs are the devices of the engine.

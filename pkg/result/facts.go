@@ -63,6 +63,7 @@ type Facts struct {
 	Client      ClientFacts  `json:"client"`
 	Engine      EngineFacts  `json:"engine"`
 	GPUs        *GPUs        `json:"gpus,omitzero"`
+	Telemetry   *Telemetry   `json:"gpu_telemetry,omitzero"`
 	Calibration *Calibration `json:"calibration,omitzero"`
 	Outcome     Outcome      `json:"outcome"`
 }

@@ -21,10 +21,15 @@ const (
 	FileAIPerf        = "profile_export_aiperf.json"
 	FileAIPerfCSV     = "profile_export_aiperf.csv"
 	FileComparison    = "comparison.json"
-	FileSeries        = "engine_metrics.jsonl" // the engine's metrics, one sample a line
-	FileEngineLog     = "engine.log"           // of an engine that we brought up, once it is down
+	FileEngineLog     = "engine.log" // of an engine that we brought up, once it is down
 	FileReport        = "report.html"
 	FileManifest      = "manifest.json"
+
+	FileSeries           = "engine_metrics.jsonl.zst"   // the engines' metrics, a sample of one of them a line
+	FileSeriesOld        = "engine_metrics.jsonl"       // as earlier releases wrote it, of one engine
+	FileServerMetrics    = "server_metrics_export.json" // every family of the metrics pages, in AIPerf's layout
+	FileServerMetricsCSV = "server_metrics_export.csv"
+	FileTelemetry        = "gpu_telemetry.jsonl.zst" // the GPUs, a sample a line
 )
 
 // maxDocument bounds a JSON document that is read whole, in bytes.

@@ -37,6 +37,7 @@ func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
 			MarkerTokens: &s.probes.MarkerTokens, ProbeDrift: &drift,
 		}
 	}
+	s.scraper.telemetry.fill(f)
 	var died *engineDied
 	switch {
 	case out.Aborted != nil:

@@ -50,6 +50,11 @@ type Options struct {
 	MetricsURLs []string // of the engine; empty = /metrics of its address
 	NoMetrics   bool
 
+	// GPUTelemetry are nvidia-smi, or addresses of DCGM exporters; empty =
+	// nvidia-smi, where it is and the engine is on this machine.
+	GPUTelemetry   []string
+	NoGPUTelemetry bool
+
 	// Fixed is the fixed-length baseline: after a replay, or alone.
 	Fixed FixedOptions
 

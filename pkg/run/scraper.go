@@ -2,10 +2,16 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/org/agentx-action/pkg/engine/scrape"
 	"github.com/org/agentx-action/pkg/load/replay"
@@ -21,20 +27,26 @@ const (
 	markStop      = "stop"      // after everything
 )
 
-// scraper reads the engine's metrics while a run goes on. The zero scraper reads
-// nothing.
+// scraper reads the metrics of the engine, or of all engines and what stands in
+// front of them, while a run goes on. The zero scraper reads nothing.
 type scraper struct {
 	ctx       context.Context
+	runID     string
 	recorders []*scrape.Recorder
-	series    lateFile
+	silent    []string // addresses without an answer
+	series    seriesFile
 	before    []scrape.Snapshot
 	notes     []string
 	pending   sync.WaitGroup
+	dir       string
+	say       *progress
+	telemetry *telemetry
 }
 
 // newScraper starts reading. An engine without metrics is noted, not refused.
 func newScraper(ctx context.Context, s *session) *scraper {
-	k := &scraper{ctx: context.WithoutCancel(ctx)}
+	k := &scraper{ctx: context.WithoutCancel(ctx), runID: s.runID, say: s.say}
+	k.telemetry = newTelemetry(k.ctx, s)
 	if s.NoMetrics {
 		return k
 	}
@@ -42,17 +54,29 @@ func newScraper(ctx context.Context, s *session) *scraper {
 	if len(urls) == 0 {
 		urls = []string{s.Client.URL}
 	}
+	client := metricsClient(s)
+	for _, base := range urls {
+		if err := k.start(base, s, client); err != nil {
+			k.note("no engine metrics: %v", err)
+			k.silent = append(k.silent, base)
+		}
+	}
+	return k
+}
+
+// metricsClient is apart from the load's connections, but goes the same way.
+func metricsClient(s *session) *http.Client {
 	client := &http.Client{}
 	if s.Client.Dial != nil {
 		client.Transport = &http.Transport{DialContext: s.Client.Dial}
 	}
-	for _, base := range urls {
-		if err := k.start(base, s, client); err != nil {
-			k.notes = append(k.notes, err.Error())
-			s.say.say("note: no engine metrics: %v", err)
-		}
-	}
-	return k
+	return client
+}
+
+func (k *scraper) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	k.notes = append(k.notes, text)
+	k.say.say("note: %s", text)
 }
 
 func (k *scraper) start(base string, s *session, client *http.Client) error {
@@ -60,9 +84,9 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 	if err != nil {
 		return err
 	}
-	o := scrape.Options{}
-	if len(k.recorders) == 0 {
-		o.Series = &k.series
+	o := scrape.Options{Series: &k.series, Ledger: true}
+	if slice := s.Settings.SliceDurationS; slice != nil {
+		o.Slice = time.Duration(*slice * 1e9)
 	}
 	r, err := scrape.Start(scrape.Source{URL: address, Client: client, APIKey: s.Client.APIKey, Clock: s.clock}, o)
 	if err != nil {
@@ -77,12 +101,14 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 	return nil
 }
 
-// keep gives the series its file.
+// keep gives the series their files.
 func (k *scraper) keep(dir string) error {
-	if len(k.recorders) == 0 {
-		return nil
+	k.dir = dir
+	err := k.telemetry.keep(dir)
+	if len(k.recorders) > 0 {
+		err = errors.Join(err, k.series.open(filepath.Join(dir, result.FileSeries)))
 	}
-	return k.series.open(filepath.Join(dir, result.FileSeries))
+	return err
 }
 
 // phase takes the counters at the border of a phase. Between the phases nothing
@@ -103,127 +129,130 @@ func (k *scraper) phase(p replay.Phase) {
 // markTimeout bounds the wait for a metrics page.
 const markTimeout = 2 * time.Second
 
-// mark takes the counters now.
+// mark takes the counters now, of all pages at once.
 func (k *scraper) mark(name string) {
+	ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
+	defer cancel()
+	var all sync.WaitGroup
 	for _, r := range k.recorders {
-		ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
-		_, _ = r.Mark(ctx, name)
-		cancel()
+		all.Go(func() { _, _ = r.Mark(ctx, name) })
 	}
+	all.Wait()
 }
 
+// stop ends the reading and writes the export. What cannot be written is noted:
+// the run's own figures don't rest on it.
 func (k *scraper) stop() {
 	k.pending.Wait()
 	k.mark(markStop)
 	for _, r := range k.recorders {
-		r.Stop()
+		if health := r.Stop(); health.SeriesError != "" {
+			k.note("%s", health.SeriesError)
+		}
 	}
-	k.series.close()
+	k.telemetry.stop()
+	if err := k.series.close(); err != nil {
+		k.note("metrics series: %v", err)
+	}
+	if err := k.export(); err != nil {
+		k.note("metrics export: %v", err)
+	}
+}
+
+// export writes what every family did, in AIPerf's layout.
+func (k *scraper) export() error {
+	if k.dir == "" || len(k.recorders) == 0 {
+		return nil
+	}
+	e := &scrape.Export{SchemaVersion: "1.1", AIPerfVersion: "agentx " + Version, BenchmarkID: k.runID, MetricsPhase: "profiling"}
+	for _, r := range k.recorders {
+		e.Add(r, scrape.Phases{Warmup: markWarmup, Measured: k.measured(), End: markEnd})
+	}
+	for _, base := range k.silent {
+		e.Configured(base)
+	}
+	root, err := os.OpenRoot(k.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	text, err := json.Marshal(e, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return errors.Join(result.WriteFile(k.dir, result.FileServerMetrics, text), result.WriteAtomic(root, result.FileServerMetricsCSV, e.WriteCSV))
 }
 
 // fill adds what the engine counted to the facts.
 func (k *scraper) fill(f *result.EngineFacts) {
 	f.MetricsExpected = len(k.recorders) > 0 || len(k.notes) > 0
 	if len(k.recorders) == 0 {
+		f.MetricsNotes = k.notes
 		return
 	}
-	if f.Name == "" {
-		f.Name = string(k.before[0].Engine)
+	engines, fronts := k.sides()
+	if repeated := len(k.recorders) - len(engines) - len(fronts); repeated > 0 {
+		k.note("%d of the metrics pages repeat the engines of another and count once", repeated)
 	}
-	if n := len(k.recorders); n > 1 {
+	f.MetricsNotes = k.notes
+	if f.Name == "" {
+		f.Name = string(engines[0].Last().Engine)
+	}
+	if n := len(engines); n > 1 {
 		f.Replicas = &n
 	}
 	var processed float64
-	for _, s := range k.before {
-		processed += s.Counters[scrape.PromptTokens]
+	for i, r := range k.recorders {
+		if slices.Contains(engines, r) {
+			processed += k.before[i].Counters[scrape.PromptTokens]
+		}
 	}
 	f.ColdStart = &result.ColdStart{PromptTokensBefore: &processed} // taken before our probes
-	measured := k.last(markProfiling+"_after_pressure", markProfiling+"_after_primers", markProfiling+"_after_warmup")
-	if c, ok := k.window(markWarmup, measured); ok {
-		f.Warmup = c
+	measured := k.measured()
+	if c, ok := counters(engines, fronts, markWarmup, measured); ok && measured != markWarmup {
+		f.Warmup, c.Missing = c, nil // said once, of the measured phase
 	}
-	if c, ok := k.window(measured, markEnd); ok {
+	if c, ok := counters(engines, fronts, measured, markEnd); ok {
 		f.Profiling = c
-		f.KVCacheTokens = whole(k.level(scrape.KVCapacity))
+		f.KVCacheTokens = whole(level(engines, scrape.KVCapacity))
 	}
-	if c, ok := k.window(markWarmup, markStop); ok {
-		f.Whole = c
+	if c, ok := counters(engines, fronts, markWarmup, markStop); ok {
+		f.Whole, c.Missing = c, nil
 	}
 }
 
-// last is the first of the marks that was taken.
-func (k *scraper) last(marks ...string) string {
-	for _, m := range marks {
-		if _, ok := k.window(m, markStop); ok {
+// sides parts the engines, each once, from what stands in front of them. Without
+// an engine's page the first front counts as the engine.
+func (k *scraper) sides() (engines, fronts []*scrape.Recorder) {
+	for _, r := range k.recorders {
+		if r.Last().Engine.Front() {
+			fronts = append(fronts, r)
+		} else {
+			engines = append(engines, r)
+		}
+	}
+	if len(engines) == 0 {
+		engines, fronts = fronts[:1], fronts[1:]
+	}
+	return scrape.Distinct(engines, markStart, markStop), fronts
+}
+
+// measured is the mark at which the measured phase began.
+func (k *scraper) measured() string {
+	for _, m := range []string{markProfiling + "_after_pressure", markProfiling + "_after_primers", markProfiling + "_after_warmup"} {
+		if _, err := k.recorders[0].Window(m, markStop); err == nil {
 			return m
 		}
+	}
+	if _, err := k.recorders[0].Window(markWarmup, markEnd); err == nil {
+		return markWarmup // there was no warm-up
 	}
 	return ""
 }
 
-// window adds up the increases of all recorders between two marks.
-func (k *scraper) window(from, to string) (*result.Counters, bool) {
-	sum := &result.Counters{}
-	for _, r := range k.recorders {
-		w, err := r.Window(from, to)
-		if err != nil {
-			return nil, false
-		}
-		for name, to := range map[scrape.Name]**float64{
-			scrape.PromptTokens: &sum.PromptTokens, scrape.GenerationTokens: &sum.GenerationTokens,
-			scrape.Requests: &sum.Requests, scrape.Preemptions: &sum.Preemptions,
-			scrape.PrefixQueries: &sum.PrefixCacheQueries, scrape.PrefixHits: &sum.PrefixCacheHits,
-			scrape.ExternalQueries: &sum.ExternalCacheQueries, scrape.ExternalHits: &sum.ExternalCacheHits,
-		} {
-			if v, ok := w.Delta.Counters[name]; ok {
-				add(to, v)
-			}
-		}
-		for name, v := range w.Delta.Counters {
-			if source, ok := name.Source(); ok {
-				if sum.PromptTokensBySource == nil {
-					sum.PromptTokensBySource = map[string]float64{}
-				}
-				sum.PromptTokensBySource[source] += v
-			}
-		}
-		gauges(sum, w.Gauges)
-	}
-	return sum, true
-}
-
-// gauges adds one engine's levels: requests add up, shares of the cache don't.
-func gauges(sum *result.Counters, g map[scrape.Name]scrape.Level) {
-	if l, ok := g[scrape.Running]; ok {
-		add(&sum.RunningMean, l.Mean)
-		add(&sum.RunningMax, l.Max)
-	}
-	if l, ok := g[scrape.Waiting]; ok {
-		add(&sum.WaitingMean, l.Mean)
-		add(&sum.WaitingMax, l.Max)
-	}
-	if l, ok := g[scrape.KVUsageMean]; ok && sum.KVUsageMean == nil {
-		add(&sum.KVUsageMean, l.Mean)
-	}
-	if l, ok := g[scrape.KVUsageMax]; ok {
-		most := l.Max
-		if sum.KVUsageMax != nil {
-			most = max(most, *sum.KVUsageMax)
-		}
-		sum.KVUsageMax = &most
-	}
-}
-
-func add(to **float64, v float64) {
-	if *to == nil {
-		*to = new(float64)
-	}
-	**to += v
-}
-
 // level is the newest value of a gauge over all recorders.
-func (k *scraper) level(name scrape.Name) (sum float64, ok bool) {
-	for _, r := range k.recorders {
+func level(recorders []*scrape.Recorder, name scrape.Name) (sum float64, ok bool) {
+	for _, r := range recorders {
 		if v, known := r.Last().Gauges[name]; known {
 			sum, ok = sum+v, true
 		}

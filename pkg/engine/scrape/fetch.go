@@ -34,7 +34,8 @@ type Source struct {
 }
 
 // MetricsURL is the page that belongs to a base URL: /metrics at the place of
-// the API's /v1, where both engines have it. A URL that ends in /metrics stays.
+// the API's /v1, where most engines have it. A URL that ends in /metrics stays, as
+// does the gateway's …/engine_metrics.
 func MetricsURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -42,7 +43,7 @@ func MetricsURL(base string) (string, error) {
 	}
 	u.Fragment = ""
 	path := strings.TrimRight(u.Path, "/")
-	if !strings.HasSuffix(path, "/metrics") {
+	if !strings.HasSuffix(path, "/metrics") && !strings.HasSuffix(path, "_metrics") {
 		path = strings.TrimSuffix(path, "/v1") + "/metrics"
 	}
 	u.Path, u.RawPath = path, ""
@@ -51,9 +52,23 @@ func MetricsURL(base string) (string, error) {
 
 // Fetch reads the page once. Its errors name the URL and what to do.
 func (s *Source) Fetch(ctx context.Context) (*Page, error) {
-	page, err := MetricsURL(s.URL)
+	text, at, err := s.Text(ctx)
 	if err != nil {
 		return nil, err
+	}
+	families, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %s: %w; is this the engine's metrics page?", s, err)
+	}
+	return &Page{At: at, Families: families, text: text}, nil
+}
+
+// Text reads the page once, whatever it holds, up to 16 MiB. at is when the
+// server began to answer.
+func (s *Source) Text(ctx context.Context) (text []byte, at record.Stamp, err error) {
+	page, err := MetricsURL(s.URL)
+	if err != nil {
+		return nil, 0, err
 	}
 	timeout := s.Timeout
 	if timeout <= 0 {
@@ -61,14 +76,22 @@ func (s *Source) Fetch(ctx context.Context) (*Page, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole page within %v", timeout))
 	defer cancel()
-	families, at, err := s.get(ctx, page)
-	if err != nil {
-		return nil, fmt.Errorf("metrics of %s: %w", visible(page), err)
+	if text, at, err = s.get(ctx, page); err != nil {
+		return nil, 0, fmt.Errorf("metrics of %s: %w", s, err)
 	}
-	return &Page{At: at, Families: families}, nil
+	return text, at, nil
 }
 
-func (s *Source) get(ctx context.Context, page string) (Families, record.Stamp, error) {
+// String is the page's address, without what may be secret in it.
+func (s *Source) String() string {
+	page, err := MetricsURL(s.URL)
+	if err != nil {
+		page = s.URL
+	}
+	return visible(page)
+}
+
+func (s *Source) get(ctx context.Context, page string) ([]byte, record.Stamp, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return nil, 0, errors.New("not a URL that can be asked")
@@ -93,11 +116,7 @@ func (s *Source) get(ctx context.Context, page string) (Families, record.Stamp, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("the page broke off: %w", s.cause(ctx, err))
 	}
-	families, err := Parse(body)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w; is this the engine's metrics page?", err)
-	}
-	return families, at, nil
+	return body, at, nil
 }
 
 // refused turns an answer that holds no page into an error with its remedy.
@@ -115,7 +134,7 @@ func refused(resp *http.Response) error {
 	}
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err == nil && (kind == "text/html" || kind == "application/json") {
-		return fmt.Errorf("the page is %s, not Prometheus text; give the URL of the engine's own metrics page", kind)
+		return fmt.Errorf("the page is %s, not Prometheus text; give the URL of the engine's own metrics page (TensorRT-LLM: …/prometheus/metrics)", kind)
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ type Delta struct {
 	Resets map[Name]int `json:"resets,omitempty"`
 	// Born counts, by quantity, the series that the first sample did not have.
 	Born map[Name]int `json:"born,omitempty"`
+
+	// What is missing because neither sample has its family.
+	absent map[Name]bool
 }
 
 // counters holds the names that some engine's table counts.
@@ -27,7 +30,7 @@ var counters = func() map[Name]bool {
 	names := map[Name]bool{}
 	for _, e := range engines {
 		for _, r := range e.rules {
-			if r.shape == counter {
+			if r.shape.counts() {
 				names[r.name] = true
 			}
 		}
@@ -43,7 +46,7 @@ var counters = func() map[Name]bool {
 func (a Snapshot) Increase(b Snapshot) Delta {
 	d := Delta{From: a.At, To: b.At,
 		Counters: map[Name]float64{}, Missing: map[Name]string{},
-		Resets: map[Name]int{}, Born: map[Name]int{}}
+		Resets: map[Name]int{}, Born: map[Name]int{}, absent: map[Name]bool{}}
 	for _, n := range slices.Sorted(maps.Keys(b.series)) {
 		if a.Engine != b.Engine {
 			d.Missing[n] = fmt.Sprintf("the first page was of engine %q, the second of %q", a.Engine, b.Engine)
@@ -67,6 +70,7 @@ func (a Snapshot) Increase(b Snapshot) Delta {
 	for n, why := range b.Missing {
 		if _, said := d.Missing[n]; !said && counters[n] {
 			d.Missing[n] = why
+			d.absent[n] = a.Engine == b.Engine && !a.unread[n] && !b.unread[n]
 		}
 	}
 	return d
@@ -113,6 +117,9 @@ func (d *Delta) then(next Delta) {
 	}
 	for n := range d.Missing {
 		delete(d.Counters, n)
+	}
+	for n := range d.absent {
+		d.absent[n] = d.absent[n] && next.absent[n]
 	}
 	for n, times := range next.Resets {
 		d.Resets[n] += times

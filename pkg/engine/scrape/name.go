@@ -2,15 +2,27 @@ package scrape
 
 import "strings"
 
-// Kind is the engine whose names a page speaks.
+// Kind is the program whose names a page speaks.
 type Kind string
 
-// The engines whose families are known.
+// The programs whose families are known.
 const (
-	Unknown Kind = "unknown"
-	VLLM    Kind = "vllm"
-	SGLang  Kind = "sglang"
+	Unknown        Kind = "unknown"
+	VLLM           Kind = "vllm"
+	SGLang         Kind = "sglang"
+	ATOM           Kind = "atom"
+	TensorRTLLM    Kind = "tensorrt_llm"
+	DynamoFrontend Kind = "dynamo_frontend"
+	DynamoWorker   Kind = "dynamo_worker" // one whose engine's own families are not on its page
+	VLLMRouter     Kind = "vllm_router"
+	ModelGateway   Kind = "sglang_model_gateway" // sglang-router
 )
+
+// Front reports whether a program stands in front of engines and counts what
+// passes to them: its figures never add to theirs.
+func (k Kind) Front() bool {
+	return k == DynamoFrontend || k == VLLMRouter || k == ModelGateway
+}
 
 // Name is one quantity, by a name of ours that holds for every engine. The
 // statistic over several engines is in the name where it is not the sum.
@@ -36,7 +48,25 @@ const (
 	OffloadBytesIn  Name = "kv_offload_bytes_in"    // host to GPU
 	OffloadSecsOut  Name = "kv_offload_time_out_s"
 	OffloadSecsIn   Name = "kv_offload_time_in_s"
+
+	// What a router says. A rate of hits is its guess when it chose the worker:
+	// the sum of those guesses over the requests, and their number.
+	RouterRequests     Name = "router_requests"
+	RouterErrors       Name = "router_errors"
+	RouterRetries      Name = "router_retries"
+	RouterHitRateSum   Name = "router_hit_rate_sum"
+	RouterHitRateCount Name = "router_hit_rate_count"
 )
+
+// workerPrefix begins the names of [ByWorker].
+const workerPrefix = "router_requests_by_worker."
+
+// ByWorker names the counter of the requests that a router sent to one worker,
+// by the worker's address as the router has it.
+func ByWorker(address string) Name { return Name(workerPrefix + address) }
+
+// Worker is the address that a name of [ByWorker] stands for.
+func (n Name) Worker() (string, bool) { return strings.CutPrefix(string(n), workerPrefix) }
 
 // sourcePrefix begins the names of [BySource].
 const sourcePrefix = "prompt_tokens_by_source."
@@ -59,5 +89,7 @@ const (
 	KVCapacity       Name = "kv_capacity_tokens" // all engines together
 	HostUsedTokens   Name = "host_kv_used_tokens"
 	HostCapacity     Name = "host_kv_capacity_tokens"
-	CacheHitRateMean Name = "cache_hit_rate_mean" // 0..1, SGLang's own, over its latest prefill batches; only for want of counters
+	CacheHitRateMean Name = "cache_hit_rate_mean" // 0..1, the engine's own, over whatever it takes; only for want of counters
+	RouterRunning    Name = "router_requests_running"
+	WorkersHealthy   Name = "router_workers_healthy"
 )

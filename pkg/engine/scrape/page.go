@@ -20,6 +20,8 @@ type Families map[string]*dto.MetricFamily
 type Page struct {
 	At       record.Stamp // when the engine began to answer; 0 without a clock
 	Families Families     // those that a table of this package reads
+
+	text []byte // all of it
 }
 
 const (
@@ -44,7 +46,22 @@ func Parse(body []byte) (Families, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not Prometheus text: %w", err)
 	}
-	return families, nil
+	return known(families), nil
+}
+
+// known gives the families the names that the rules know them by.
+func known(families Families) Families {
+	for name, f := range families {
+		to, ok := wanted[name]
+		if !ok || to == name {
+			continue
+		}
+		delete(families, name)
+		if _, both := families[to]; !both {
+			families[to] = f
+		}
+	}
+	return families
 }
 
 func plausible(body []byte) error {
@@ -74,7 +91,7 @@ func pick(body []byte) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("not Prometheus text: line %d is no sample and no comment", number)
 		}
-		if !wanted[string(name)] {
+		if _, ok := wanted[string(name)]; !ok {
 			out = append(out, '\n')
 			continue
 		}

@@ -27,11 +27,21 @@ type Options struct {
 	// Hold is how long a gauge keeps its last value while samples fail, in the
 	// time-weighted mean; 0 means 5 s, but at least ten intervals.
 	Hold time.Duration
-	// Series takes every snapshot as a line of JSON (without Missing), in the
-	// order of their stamps but for samples that overtook each other; nil keeps
+	// Series takes every snapshot as a [Line] of JSON (without Missing), one a
+	// call, in the order of their stamps but for samples that overtook each other; nil keeps
 	// none. Only the recorder's own goroutine writes, nobody waits for it but
 	// Stop, and after the first error it writes no more.
 	Series io.Writer
+	// Ledger keeps account of every family on the page, for an [Export].
+	Ledger bool
+	// Slice is the length of the export's time slices; 0 has none.
+	Slice time.Duration
+}
+
+// Line is one line of a series: a snapshot and whose it is.
+type Line struct {
+	Endpoint string `json:"endpoint"`
+	Snapshot
 }
 
 // Health is how the scraping itself went.
@@ -48,6 +58,7 @@ type Health struct {
 // own with connections of its own.
 type Recorder struct {
 	source  Source
+	page    string // its address
 	options Options
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -55,6 +66,8 @@ type Recorder struct {
 	mu      sync.Mutex
 	health  Health
 	levels  *levels
+	history history
+	ledger  *ledger
 	marks   map[string]bool
 	pending []Snapshot // to be written to the series
 }
@@ -64,7 +77,8 @@ type Recorder struct {
 // [Recorder.Health], since the engine may still be coming up. A source without
 // a clock gets one.
 func Start(source Source, o Options) (*Recorder, error) {
-	if _, err := MetricsURL(source.URL); err != nil {
+	page, err := MetricsURL(source.URL)
+	if err != nil {
 		return nil, err
 	}
 	if o.Interval <= 0 {
@@ -78,9 +92,12 @@ func Start(source Source, o Options) (*Recorder, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Recorder{
-		source: source, options: o, cancel: cancel, done: make(chan struct{}),
+		source: source, page: page, options: o, cancel: cancel, done: make(chan struct{}),
 		health: Health{IntervalNs: int64(o.Interval)},
 		levels: newLevels(o.Hold, source.Clock.Now()), marks: map[string]bool{},
+	}
+	if o.Ledger {
+		r.ledger = newLedger(o.Slice)
 	}
 	go r.run(ctx)
 	return r, nil
@@ -121,17 +138,20 @@ func (r *Recorder) Mark(ctx context.Context, name string) (Snapshot, error) {
 	}
 	s, err := r.sample(ctx)
 	r.mu.Lock()
-	if err != nil {
-		r.levels.cut(name, r.source.Clock.Now(), nil)
-	} else {
+	at, first := r.source.Clock.Now(), (*Snapshot)(nil)
+	if err == nil {
 		r.keep(s)
-		r.levels.cut(name, s.At, &s)
+		at, first = s.At, &s.Snapshot
+	}
+	r.levels.cut(name, at, first)
+	if r.ledger != nil {
+		r.ledger.cut(name, at)
 	}
 	r.mu.Unlock()
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("mark %q: %w", name, err)
 	}
-	return s, nil
+	return s.Snapshot, nil
 }
 
 func (r *Recorder) claim(name string) error {
@@ -147,13 +167,20 @@ func (r *Recorder) claim(name string) error {
 	return nil
 }
 
+// reading is one page as read.
+type reading struct {
+	Snapshot
+	text []byte
+	took time.Duration
+}
+
 // sample fetches and reads one page and counts how that went.
-func (r *Recorder) sample(ctx context.Context) (Snapshot, error) {
+func (r *Recorder) sample(ctx context.Context) (reading, error) {
 	began := time.Now()
 	page, err := r.source.Fetch(ctx)
 	took := time.Since(began)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return Snapshot{}, err // stopped, which says nothing about the engine
+		return reading{}, err // stopped, which says nothing about the engine
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,15 +188,20 @@ func (r *Recorder) sample(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		r.health.Failed++
 		r.health.LastError = err.Error()
-		return Snapshot{}, err
+		return reading{}, err
 	}
 	r.health.SlowestNs = max(r.health.SlowestNs, int64(took))
-	return Read(page), nil
+	return reading{Read(page), page.text, took}, nil
 }
 
 // keep is called with r.mu held.
-func (r *Recorder) keep(s Snapshot) {
+func (r *Recorder) keep(read reading) {
+	s := read.Snapshot
 	r.levels.add(&s)
+	r.history.add(&s)
+	if r.ledger != nil {
+		r.ledger.add(s.At, read.text, read.took)
+	}
 	if r.options.Series != nil && r.health.SeriesError == "" {
 		r.pending = append(r.pending, s)
 	}
@@ -184,7 +216,7 @@ func (r *Recorder) write() {
 	slices.SortStableFunc(lines, func(a, b Snapshot) int { return cmp.Compare(a.At, b.At) })
 	for _, s := range lines {
 		s.Missing = nil // every line would repeat it
-		line, err := json.Marshal(s, json.Deterministic(true))
+		line, err := json.Marshal(Line{visible(r.page), s}, json.Deterministic(true))
 		if err == nil {
 			_, err = r.options.Series.Write(append(line, '\n'))
 		}

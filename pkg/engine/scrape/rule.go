@@ -9,10 +9,18 @@ import (
 type shape uint8
 
 const (
-	counter shape = iota
-	gauge         // a plain number, not negative
-	share         // 0..1; above 1.5 it is taken for percent (spec/inferencex.md §4.1)
+	counter      shape = iota
+	observed           // a counter too: the sum of a histogram's observations
+	observations       // and their number
+	gauge              // a plain number, not negative
+	share              // 0..1; above 1.5 it is taken for percent (spec/inferencex.md §4.1)
 )
+
+// counts reports whether a quantity of this shape only grows.
+func (s shape) counts() bool { return s <= observations }
+
+// histogram reports whether it stands in a histogram.
+func (s shape) histogram() bool { return s == observed || s == observations }
 
 // combine is how the figures of several logical engines become one.
 type combine uint8
@@ -34,7 +42,7 @@ type rule struct {
 	label  string // with values: only series in which this label has one of them
 	values []string
 	not    bool // with values: only series in which it has none of them
-	each   bool // one quantity for each value of label, named by BySource
+	each   bool // one quantity for each value of label: the rule's name with the value after it
 }
 
 // takes reports whether a series with these labels belongs to the rule.
@@ -45,8 +53,11 @@ func (r *rule) takes(labels []label) bool {
 	return slices.Contains(r.values, valueOf(labels, r.label)) != r.not
 }
 
-// engines are the tables, in the order in which an engine is recognised
-// (spec/inferencex.md §4.1): a page with names of both is SGLang's.
+// engines are the tables, in the order in which a page is recognised. What an
+// engine itself says goes before what stands around it: a Dynamo worker's page
+// has the engine's families and Dynamo's, and InferenceX, which looks for Dynamo
+// first, then misses what SGLang says there (spec/inferencex.md §4.1). A page
+// with names of SGLang and vLLM is SGLang's.
 var engines = []struct {
 	kind   Kind
 	prefix string
@@ -54,19 +65,39 @@ var engines = []struct {
 }{
 	{SGLang, "sglang:", sglangRules},
 	{VLLM, "vllm:", vllmRules},
+	{ATOM, "atom:", atomRules},
+	{TensorRTLLM, "trtllm_", tensorRTLLMRules},
+	{DynamoFrontend, "dynamo_frontend_", dynamoFrontendRules},
+	{DynamoWorker, "dynamo_component_", dynamoWorkerRules},
+	{VLLMRouter, "vllm_router_", vllmRouterRules},
+	{ModelGateway, "smg_", modelGatewayRules},
+	{ModelGateway, "sgl_router_", modelGatewayRules},
 }
 
-// wanted holds the names of every family a rule reads, as they stand on a page.
-var wanted = func() map[string]bool {
-	names := map[string]bool{cacheConfig: true}
+// wanted holds the name of every line that a rule reads, and the name under
+// which the rule knows it: SGLang's gateway shows its engines' families on a page
+// of its own with an underscore for the colon.
+var wanted = func() map[string]string {
+	names := map[string]string{}
+	want := func(name string) {
+		names[name] = name
+		names[strings.Replace(name, ":", "_", 1)] = name
+	}
+	want(cacheConfig)
 	for _, e := range engines {
 		for _, r := range e.rules {
-			names[r.family] = true
-			if r.shape == counter {
-				names[r.family+totalSuffix] = true
+			want(r.family)
+			switch {
+			case r.shape == counter:
+				want(r.family + totalSuffix)
+			case r.shape.histogram():
+				want(r.family + "_sum")
+				want(r.family + "_count")
 			}
 		}
 	}
+	want(tensorRTLLMBlocks)
+	want(tensorRTLLMBlockSize)
 	return names
 }()
 

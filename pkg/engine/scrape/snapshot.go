@@ -26,6 +26,8 @@ type Snapshot struct {
 	series map[Name]map[string]float64
 	// What is missing though the page has its family: no figure, not none yet.
 	unread map[Name]bool
+	// Logical engines that KVUsageMean is the mean of.
+	pools int
 }
 
 // Read makes a snapshot of a page, or of the pages of several API servers in
@@ -46,8 +48,8 @@ func Read(pages ...*Page) Snapshot {
 	for i := range rules {
 		s.apply(&rules[i], families[familyName(families, &rules[i])])
 	}
-	if kind == VLLM {
-		if tokens, why := vllmCapacity(families); why != "" {
+	if capacity := capacities[kind]; capacity != nil {
+		if tokens, why := capacity(families); why != "" {
 			s.miss(KVCapacity, why)
 		} else {
 			s.Gauges[KVCapacity] = tokens
@@ -60,6 +62,13 @@ func Read(pages ...*Page) Snapshot {
 		}
 	}
 	return s
+}
+
+// capacities read the size of the KV pool where no family is it, and say why
+// there is none.
+var capacities = map[Kind]func(Families) (tokens float64, why string){
+	VLLM:        vllmCapacity,
+	TensorRTLLM: tensorRTLLMCapacity,
 }
 
 // miss notes why a quantity is missing; the first reason stays.
@@ -151,20 +160,20 @@ func split(r *rule, f *dto.MetricFamily) map[Name][]series {
 		}
 		name := r.name
 		if r.each {
-			source := valueOf(labels, r.label)
-			if source == "" {
+			value := valueOf(labels, r.label)
+			if value == "" {
 				continue
 			}
-			name = BySource(source)
+			name += Name(value)
 		}
-		parts[name] = append(parts[name], series{labels, number(m)})
+		parts[name] = append(parts[name], series{labels, r.number(m)})
 	}
 	return parts
 }
 
 const (
 	maxLabels  = 64 // of a series
-	maxSources = 32 // quantities that the values of a label can make
+	maxSources = 64 // quantities that the values of a label can make
 )
 
 // unusable says why a family can't serve a rule, "" when it can.
@@ -173,10 +182,13 @@ func unusable(r *rule, f *dto.MetricFamily) string {
 		return fmt.Sprintf("%s has %d series; at most %d are read", r.family, n, maxSeries)
 	}
 	want := dto.MetricType_GAUGE
-	if r.shape == counter {
+	switch {
+	case r.shape == counter:
 		want = dto.MetricType_COUNTER
+	case r.shape.histogram():
+		want = dto.MetricType_HISTOGRAM
 	}
-	if f.GetType() != want && f.GetType() != dto.MetricType_UNTYPED {
+	if f.GetType() != want && (f.GetType() != dto.MetricType_UNTYPED || r.shape.histogram()) {
 		return fmt.Sprintf("%s is a %s, not a %s", r.family, strings.ToLower(f.GetType().String()), strings.ToLower(want.String()))
 	}
 	sources := map[string]bool{}
@@ -195,8 +207,12 @@ func unusable(r *rule, f *dto.MetricFamily) string {
 }
 
 // number is a sample's value; NaN when it is of a type without one.
-func number(m *dto.Metric) float64 {
+func (r *rule) number(m *dto.Metric) float64 {
 	switch {
+	case m.Histogram != nil && r.shape == observed:
+		return m.GetHistogram().GetSampleSum()
+	case m.Histogram != nil && r.shape == observations:
+		return float64(m.GetHistogram().GetSampleCount())
 	case m.Counter != nil:
 		return m.GetCounter().GetValue()
 	case m.Gauge != nil:
@@ -232,13 +248,16 @@ func (s *Snapshot) set(name Name, r *rule, found map[string]series) {
 		total += v
 		most = max(most, v)
 	}
+	if name == KVUsageMean {
+		s.pools = len(found)
+	}
 	switch r.over {
 	case mean:
 		total /= float64(len(found))
 	case highest:
 		total = most
 	}
-	if r.shape == counter {
+	if r.shape.counts() {
 		s.Counters[name], s.series[name] = total, values
 	} else {
 		s.Gauges[name] = total

@@ -48,14 +48,14 @@ func vllmCapacity(families Families) (float64, string) {
 	if !ok {
 		return 0, "no series of " + cacheConfig
 	}
-	pools := map[string]float64{} // engine → tokens
+	pools := map[[3]string]float64{} // engine → tokens; the settings are labels too
 	for _, m := range f.GetMetric() {
 		labels := identity(m)
 		tokens, ok := poolTokens(labels)
 		if !ok {
 			return 0, cacheConfig + " tells no size of the KV pool"
 		}
-		engine := valueOf(labels, "engine")
+		engine := [3]string{valueOf(labels, "engine"), valueOf(labels, "worker_addr"), valueOf(labels, "worker_id")}
 		if before, seen := pools[engine]; seen && before != tokens {
 			return 0, cacheConfig + " tells two sizes for one engine"
 		}

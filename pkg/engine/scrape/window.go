@@ -61,8 +61,10 @@ type segment struct {
 	restarts []*Snapshot
 }
 
-// maxRestarts bounds the snapshots kept for a segment.
-const maxRestarts = 64
+// maxRestarts bounds the snapshots kept for a segment, two for every fall. An
+// engine that falls a second time in a phase is more likely a router's page that
+// shows one worker after another, as vllm-router's main port does.
+const maxRestarts = 4
 
 // levels keeps gauges by segment: its size follows the marks, not the samples.
 // It is not safe for concurrent use.
@@ -197,7 +199,7 @@ func between(segments []*segment) Delta {
 	chain := []*Snapshot{first.first}
 	for _, s := range segments[:len(segments)-1] {
 		if len(s.restarts) >= maxRestarts {
-			return nothing(first, last, "the engine restarted too often")
+			return nothing(first, last, "its counters fell again and again: the engine keeps restarting, or the page is a router's that shows one worker after another (give the workers' own with --server-metrics)")
 		}
 		for _, r := range s.restarts {
 			if r.At > chain[len(chain)-1].At && r.At < last.first.At {
