@@ -32,6 +32,10 @@ race: ## all tests under the race detector (needs a C compiler)
 bench: ## the speed and memory figures
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: e2e-engine
+e2e-engine: ## replay against a real vLLM on the CPU (downloads about 6 GB the first time)
+	.ci/e2e-engine
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## linters for the code and the workflows
 	$(GOLANGCI_LINT) run ./...

@@ -156,7 +156,7 @@ func (s *session) corpusFacts() *result.Corpus {
 	c := s.corpus
 	f := &result.Corpus{
 		Name: c.Name, Digest: c.Digest, Traces: c.Selection.Read, Kept: c.Selection.Kept,
-		PeakTokens: int64(c.Selection.PeakContextTokens), Filters: map[string]string{}, Dropped: map[string]int{},
+		PeakTokens: int64(c.Selection.KeptContextTokens), Filters: map[string]string{}, Dropped: map[string]int{},
 		SourceType: "folder", Loader: "weka_trace",
 	}
 	if s.Source.Public != "" {

@@ -156,14 +156,10 @@ func (m *measurement) count(ctx context.Context, p probe, marker []byte) (overhe
 		}
 		m.sent++
 		fmt.Fprintf(&body, `{"role":%q,"content":"`, role)
-		text := m.text.Slice(m.sent*longWords, p.words)
 		if i == 0 {
-			body.Write(marker)
+			body.Write(marker) // ends with what parts it from the first word
 		}
-		if i > 0 || len(marker) == 0 {
-			text = text[1:] // a message begins with a word, not with its separator
-		}
-		body.Write(text)
+		body.Write(m.text.Slice(m.sent*longWords, p.words)[1:]) // a message begins with a word, not with its separator
 		body.WriteString(`"}`)
 	}
 	body.WriteByte(']')

@@ -15,6 +15,7 @@ type Selection struct {
 	MaxContextTokens  int // the limits, as asked
 	Entries           int
 	PeakContextTokens int // the largest prompt and answer before the filters
+	KeptContextTokens int // the same of the traces that were kept
 }
 
 // Dropped is the number of traces that the filters took out.
@@ -49,6 +50,7 @@ func (o Options) selectFrom(traces []*trace.Trace) ([]*trace.Trace, Selection, e
 			s.OverEntries++
 		default:
 			kept = append(kept, t)
+			s.KeptContextTokens = max(s.KeptContextTokens, peak)
 		}
 	}
 	s.Kept = len(kept)

@@ -107,12 +107,13 @@ func TestFilters(t *testing.T) {
 		o    Options
 		want []string
 		text string
+		peak int // of those kept
 	}{
-		{Options{}, []string{"small", "long", "edge", "last"}, "kept 4 of 4 traces"},
-		{Options{MaxContextTokens: 1099}, []string{"small", "edge", "last"}, "kept 3 of 4 traces; 1 need more than 1099 tokens of context (the largest 1200)"},
-		{Options{MaxContextTokens: 1099, Entries: 2}, []string{"small", "edge"}, "kept 2 of 4 traces; 1 need more than 1099 tokens of context (the largest 1200); 1 stand behind the first 2"},
-		{Options{MaxContextTokens: 1099, MaxOutputTokens: 50}, []string{"small", "long", "edge", "last"}, "kept 4 of 4 traces"},
-		{Options{MaxContextTokens: 1000}, []string{"last"}, "kept 1 of 4 traces; 3 need more than 1000 tokens of context (the largest 1200)"},
+		{Options{}, []string{"small", "long", "edge", "last"}, "kept 4 of 4 traces", 1200},
+		{Options{MaxContextTokens: 1099}, []string{"small", "edge", "last"}, "kept 3 of 4 traces; 1 need more than 1099 tokens of context (the largest 1200)", 1099},
+		{Options{MaxContextTokens: 1099, Entries: 2}, []string{"small", "edge"}, "kept 2 of 4 traces; 1 need more than 1099 tokens of context (the largest 1200); 1 stand behind the first 2", 1099},
+		{Options{MaxContextTokens: 1099, MaxOutputTokens: 50}, []string{"small", "long", "edge", "last"}, "kept 4 of 4 traces", 1050},
+		{Options{MaxContextTokens: 1000}, []string{"last"}, "kept 1 of 4 traces; 3 need more than 1000 tokens of context (the largest 1200)", 101},
 	} {
 		c := mustOpen(t, tt.o, traces...)
 		if !slices.Equal(ids(c), tt.want) || c.Selection.String() != tt.text {
@@ -120,6 +121,9 @@ func TestFilters(t *testing.T) {
 		}
 		if c.Selection.Dropped() != 4-len(tt.want) {
 			t.Errorf("%+v: %d dropped", tt.o, c.Selection.Dropped())
+		}
+		if c.Selection.KeptContextTokens != tt.peak {
+			t.Errorf("%+v: the largest kept is %d, want %d", tt.o, c.Selection.KeptContextTokens, tt.peak)
 		}
 	}
 }

@@ -55,6 +55,6 @@ func NewMarker(style MarkerStyle, run string, pass, lane int, traceID string) Ma
 	return Marker{text: text, Tokens: markerWords}
 }
 
-// Text is the marker as it stands in a JSON string, with whatever separates it
-// from a word that brings its own separator.
+// Text is the marker as it stands in a JSON string, with what parts it from the
+// first word of the message, which has no separator of its own.
 func (m Marker) Text() []byte { return m.text }
