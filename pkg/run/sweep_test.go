@@ -19,14 +19,14 @@ import (
 	"github.com/org/agentx-action/pkg/result/validity"
 )
 
-// counted starts the embedded engine anew each time, and counts.
-type counted struct {
+// counting starts the embedded engine anew each time, and counts.
+type counting struct {
 	deploy.Driver
 	started atomic.Int32
 }
 
-func newCounted() *counted {
-	return &counted{Driver: deploy.Serve(func(ctx context.Context, l net.Listener) error {
+func newCounting() *counting {
+	return &counting{Driver: deploy.Serve(func(ctx context.Context, l net.Listener) error {
 		server, err := sim.New(sim.Default())
 		if err != nil {
 			return err
@@ -35,7 +35,7 @@ func newCounted() *counted {
 	})}
 }
 
-func (c *counted) Start(ctx context.Context, name string, logs io.Writer) (deploy.Engine, error) {
+func (c *counting) Start(ctx context.Context, name string, logs io.Writer) (deploy.Engine, error) {
 	fmt.Fprintf(logs, "engine number %d\n", c.started.Add(1))
 	return c.Driver.Start(ctx, name, logs)
 }
@@ -62,7 +62,7 @@ func TestSweep(t *testing.T) {
 	} {
 		t.Run("fresh "+string(c.fresh), func(t *testing.T) {
 			t.Parallel()
-			driver := newCounted()
+			driver := newCounting()
 			o := sweepOptions(t, driver, c.fresh)
 			reports, err := Sweep(t.Context(), o)
 			if err != nil || len(reports) != 2 {
