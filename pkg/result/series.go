@@ -80,8 +80,7 @@ func openLines(dir, name string) (io.ReadCloser, error) {
 	}
 	d, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
 	}
 	return &lineReader{decoder: d, file: f, name: name}, nil
 }

@@ -110,24 +110,32 @@ func (s *session) place(err error) error {
 
 // point measures one concurrency on the engine that is up.
 func (s *session) point(ctx context.Context) (Report, error) {
-	if s.Dir != s.keeper.o.Dir || !s.keeper.o.deploys() {
-		release, err := s.own()
-		if err != nil {
-			return Report{}, err
-		}
-		defer release()
-	}
 	report, err := s.watched(ctx, func(ctx context.Context) (Report, error) {
 		if err := s.connect(ctx); err != nil {
 			return Report{}, err
 		}
 		defer s.client.Close()
+		release, err := s.ownPoint()
+		if err != nil {
+			s.scraper.stop()
+			return Report{}, err
+		}
+		defer release()
 		return s.measure(ctx)
 	})
 	if err == nil && len(s.Fixed.Shapes) > 0 {
 		report.Fixed, err = s.baseline(ctx, report.Document)
 	}
 	return report, err
+}
+
+// ownPoint claims the folder of a point, unless the sweep has claimed it for the
+// log of the engine.
+func (s *session) ownPoint() (release func(), err error) {
+	if s.Dir == s.keeper.o.Dir && s.keeper.o.deploys() {
+		return func() {}, nil
+	}
+	return s.own()
 }
 
 // watched does something with the engine that is up, and ends it when that dies.

@@ -44,7 +44,7 @@ func powers(t *testing.T, of gpus) ([]Power, Health) {
 		t.Fatal(err)
 	}
 	from := clock.Now().Add(2500 * time.Millisecond)
-	time.Sleep(20 * time.Second)
+	time.Sleep(19500 * time.Millisecond) // not at the instant of a sample
 	health := r.Stop(t.Context())
 	return r.Powers(from, from.Add(10*time.Second)), health
 }

@@ -15,9 +15,14 @@
 // labels but the rank inside a tensor, pipeline or expert parallel group. Such
 // ranks repeat one figure and count once, as do pages of several API servers in
 // front of the same engines; an aggregate beside the ranks it adds up is
-// dropped.
+// dropped. [Together] makes one of several servers' recorders, and [Distinct]
+// finds those that read the same engines. What stands in front of engines, a
+// router or Dynamo's front end, is a [Kind] of its own and adds to no engine.
+//
+// Beside the quantities that it knows, a recorder may keep account of every
+// family on the page, for an [Export] in AIPerf's layout.
 //
 // Source of the rules: spec/inferencex.md §4 (families, identity), spec/replay.md
-// §8.3 (interval, exposition), spec/pitfalls.md "Metrics". Families of vLLM and
-// SGLang are tables in vllm.go and sglang.go.
+// §8.3 (interval, exposition, export), spec/pitfalls.md "Metrics". The families
+// of each program are a table in a file of its name.
 package scrape
