@@ -44,15 +44,15 @@ type lines struct {
 }
 
 func (l *lines) Write(p []byte) (int, error) {
-	l.part = append(l.part, p...)
-	whole := bytes.LastIndexAny(l.part, "\n\r") + 1 // a progress bar ends its lines with \r
-	if whole == 0 && len(l.part) >= maxLine {
-		whole = len(l.part)
+	end := bytes.LastIndexAny(p, "\n\r") + 1 // a progress bar ends its lines with \r
+	if end == 0 && len(l.part)+len(p) >= maxLine {
+		end = len(p)
 	}
-	if whole > 0 {
-		_, _ = l.w.Write(l.part[:whole])
-		l.part = append(l.part[:0], l.part[whole:]...)
+	if end > 0 {
+		_, _ = l.w.Write(append(l.part, p[:end]...))
+		l.part = l.part[:0]
 	}
+	l.part = append(l.part, p[end:]...)
 	return len(p), nil
 }
 

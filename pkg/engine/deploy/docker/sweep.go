@@ -13,7 +13,8 @@ import (
 
 // Sweep removes containers, then networks, that carry our labels and whose owner is
 // dead. An owner in another container, whose process id says nothing here, is dead
-// when that container doesn't run any more.
+// when that container doesn't run any more. A network that a stranger's container
+// has joined stays, with a line that says so.
 func (d *Driver) Sweep(ctx context.Context) ([]string, error) {
 	swept, err := d.sweep(ctx)
 	if err != nil {
@@ -35,8 +36,14 @@ func (d *Driver) sweep(ctx context.Context) (swept []string, err error) {
 		if err == nil && left {
 			limited, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			if err = until(limited, "the "+kind+" "+name, func() error { return what(limited) }); err == nil {
+			err = until(limited, "the "+kind+" "+name, func() error { return what(limited) })
+			switch {
+			case err == nil:
 				swept = append(swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
+			case kind == "network" && d.inUse(ctx, name):
+				// It holds nothing that a run needs, so it stops none.
+				swept = append(swept, fmt.Sprintf("network %s stays: containers that are not ours are on it", name))
+				err = nil
 			}
 		}
 		failed = append(failed, err)
@@ -49,10 +56,15 @@ func (d *Driver) sweep(ctx context.Context) (swept []string, err error) {
 		return swept, errors.Join(append(failed, err)...)
 	}
 	for _, n := range networks.Items {
-		// Quick, unless a stranger is on it, who keeps it there.
 		remove("network", n.Name, n.Labels, 3*time.Second, func(ctx context.Context) error { return d.removeNetwork(ctx, n.ID, n.Labels[ContainerLabel]) })
 	}
 	return swept, errors.Join(failed...)
+}
+
+// inUse tells whether containers are on a network.
+func (d *Driver) inUse(ctx context.Context, network string) bool {
+	res, err := d.client.NetworkInspect(ctx, network, client.NetworkInspectOptions{})
+	return err == nil && len(res.Network.Containers) > 0
 }
 
 // leftover tells whether the owner of something is dead. Where it can't be told it

@@ -37,27 +37,20 @@ func startDaemon() (host string, stop func() error, err error) {
 			return "", nil, errors.New("dockerd is not installed")
 		}
 	}
-	lock, err := os.OpenFile(daemonLock, os.O_CREATE|os.O_RDWR, 0o600)
+	unlock, err := lock(daemonLock)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		_ = lock.Close()
-		return "", nil, err
-	}
 	if pid := otherDaemon(); pid != "" {
-		_ = lock.Close()
+		_ = unlock()
 		return "", nil, fmt.Errorf("dockerd is not started: one runs already (process %s); DOCKER_HOST may name it", pid)
 	}
 	d, err := runDaemon(program)
 	if err != nil {
-		_ = lock.Close()
+		_ = unlock()
 		return "", nil, err
 	}
-	return d.host, func() error {
-		defer lock.Close()
-		return d.stop()
-	}, nil
+	return d.host, func() error { return errors.Join(d.stop(), unlock()) }, nil
 }
 
 // otherDaemon is the process of a dockerd on our network; "" when there is none.

@@ -11,8 +11,10 @@
 // [Get] takes the daemon at $DOCKER_HOST, else at the default socket, else starts
 // dockerd itself where it is root, dockerd is installed and none runs yet. Such a
 // daemon has its own data in a temporary folder and leaves no bridge and no firewall
-// rules; a lock lets only one run at a time, because `go test ./...` tests packages
-// side by side. What [Get] and [Docker.Build] made is taken away at the end of the
+// rules.
+//
+// `go test ./...` tests packages side by side, so locks let one daemon of ours run at
+// a time, and tests of one package use it at a time. What [Get] and [Docker.Build] made is taken away at the end of the
 // [M] that [Wrap] returns, which is why they refuse to work without.
 //
 // Without a daemon the test is skipped with the reason; with CI set it fails,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -53,13 +54,19 @@ type shared struct {
 	docker Docker
 	err    error
 
-	mu    sync.Mutex
+	holding sync.Mutex // guards the next two
+	holders int        // tests that were given the daemon and run
+	unlock  func() error
+
+	mu    sync.Mutex     // guards the rest
 	undo  []func() error // run from the last to the first
 	built map[string]string
 }
 
-// Get is a daemon with the program's image on it. It skips the test, or fails it
-// with CI set, where no daemon can be had.
+// Get is a daemon with the program's image on it, which no test of another package
+// uses until this one has ended: sweeping takes whatever has no owner, and tests
+// make such things. It skips the test, or fails it with CI set, where no daemon can
+// be had.
 func Get(tb testing.TB) Docker {
 	tb.Helper()
 	if testing.Short() {
@@ -80,7 +87,38 @@ func Get(tb testing.TB) Docker {
 	}
 	d := one.docker
 	d.Image = d.Build(tb, AgentX)
+	if err := one.hold(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := one.letGo(); err != nil {
+			tb.Error(err)
+		}
+	})
 	return d
+}
+
+// hold keeps tests of other packages off the daemon.
+func (s *shared) hold() (err error) {
+	s.holding.Lock()
+	defer s.holding.Unlock()
+	if s.holders == 0 {
+		name := fmt.Sprintf("agentx-docker-test-%d.lock", os.Getuid())
+		if s.unlock, err = lock(filepath.Join(os.TempDir(), name)); err != nil {
+			return err
+		}
+	}
+	s.holders++
+	return nil
+}
+
+func (s *shared) letGo() error {
+	s.holding.Lock()
+	defer s.holding.Unlock()
+	if s.holders--; s.holders > 0 {
+		return nil
+	}
+	return s.unlock()
 }
 
 // find takes a daemon that is there, or starts one.
