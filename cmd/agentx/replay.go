@@ -29,20 +29,34 @@ func (r *replayCmd) Run(c *console) error {
 	return r.finish(c, o)
 }
 
-// finish runs, shows what came out, and turns it into an error where asked.
+// finish runs, shows what came out, and turns it into an error where asked. What
+// failed goes before a gate that tripped (decisions.md 31).
 func (r *replayFlags) finish(c *console, o run.Options) error {
 	against, err := r.base(c.err, &o)
 	if err != nil {
 		return err
 	}
-	report, err := run.Replay(c.ctx, o)
-	if report.Document == nil {
+	reports, err := run.Sweep(c.ctx, o)
+	var gates []error
+	for _, report := range reports {
+		shown, gate := r.show(c, report, against)
+		err = errors.Join(err, shown)
+		if gate != nil && len(reports) > 1 {
+			gate = fmt.Errorf("concurrency %d: %w", report.Document.Settings.Concurrency, gate)
+		}
+		gates = append(gates, gate)
+	}
+	if err != nil {
 		return err
 	}
+	return errors.Join(gates...)
+}
+
+// show shows one result, compares it where asked, and draws its report. gate is
+// what trips an exit code although nothing failed.
+func (r *replayFlags) show(c *console, report run.Report, against *base) (err, gate error) {
 	show := table.Options{HTTP: r.ShowTraceTiming, Color: inColor(c.out)}
-	if showErr := table.Result(c.out, report.Document, show); showErr != nil {
-		err = errors.Join(err, showErr)
-	}
+	err = table.Result(c.out, report.Document, show)
 	for _, f := range report.Fixed {
 		fmt.Fprintln(c.out, fixedLine(f.Document))
 	}
@@ -51,23 +65,25 @@ func (r *replayFlags) finish(c *console, o run.Options) error {
 		err = errors.Join(err, table.AgainstFixed(c.out, fixed, show))
 	}
 	var baseDir string
-	var comparison *compare.Comparison
 	if against != nil && c.ctx.Err() == nil {
-		var compareErr error
-		if comparison, baseDir, compareErr = against.compare(c.out, report.Dir); comparison == nil {
+		comparison, dir, compareErr := against.compare(c.out, report.Dir)
+		switch {
+		case comparison == nil:
 			compareErr = notCompared(compareErr)
+		case comparison.Verdict == compare.Refused:
+			compareErr = errors.Join(compareErr, compared(comparison, false))
+		default:
+			baseDir = dir
+			gate = compared(comparison, r.FailOn == "regression")
 		}
 		err = errors.Join(err, compareErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
 	c.report(report.Dir, report.Document, baseDir)
-	if comparison != nil && (err == nil || comparison.Verdict == compare.Refused) {
-		err = errors.Join(err, compared(comparison, r.FailOn == "regression"))
+	if gate == nil {
+		gate = r.gate(&report.Document.Validity)
 	}
-	if err == nil {
-		err = r.gate(&report.Document.Validity)
-	}
-	return err
+	return err, gate
 }
 
 // base reads what the run will be compared with, and has it held against the run's

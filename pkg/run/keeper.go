@@ -80,7 +80,7 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 		driver = deploy.Serve(func(ctx context.Context, l net.Listener) error {
 			return errors.Join(server.Serve(ctx, l), server.Close())
 		})
-		plan.NoMetrics, plan.Progress = true, nil
+		plan.NoMetrics, plan.Progress, plan.Answer = true, nil, embeddedAnswer
 	} else {
 		k.log = filepath.Join(dir, result.FileEngineLog)
 		plan.LogFile = k.log + logPartial
@@ -98,6 +98,9 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 	}
 	return nil
 }
+
+// embeddedAnswer is plenty for an engine that has nothing to load.
+const embeddedAnswer = 2 * time.Second
 
 // logPartial ends the name of the log of an engine that may still write to it.
 const logPartial = ".partial"

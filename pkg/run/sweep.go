@@ -24,7 +24,7 @@ func Sweep(ctx context.Context, o Options) (reports []Report, err error) {
 	}
 	first := sessions[0]
 	k := &keeper{o: &o, say: first.say}
-	if len(sessions) > 1 || o.deploys() {
+	if len(sessions) > 1 || o.Deploy.Driver != nil {
 		release, err := (&session{Options: o, say: first.say}).own()
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (s *session) point(ctx context.Context) (Report, error) {
 // ownPoint claims the folder of a point, unless the sweep has claimed it for the
 // log of the engine.
 func (s *session) ownPoint() (release func(), err error) {
-	if s.Dir == s.keeper.o.Dir && s.keeper.o.deploys() {
+	if s.Dir == s.keeper.o.Dir && s.Deploy.Driver != nil {
 		return func() {}, nil
 	}
 	return s.own()

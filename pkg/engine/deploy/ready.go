@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,12 +67,30 @@ func (p *probe) healthy(ctx context.Context) error {
 
 // firstModel is the first of the list.
 func (p *probe) firstModel(ctx context.Context) (string, error) {
-	status, body, err := p.ask(ctx, http.MethodGet, p.models, nil)
+	names, err := p.served(ctx)
 	if err != nil {
 		return "", err
 	}
+	return names[0], nil
+}
+
+// unknown says that an engine which does not know the model lists others.
+func (p *probe) unknown(ctx context.Context) error {
+	names, err := p.served(ctx)
+	if err != nil || slices.Contains(names, p.model) {
+		return nil
+	}
+	return hopeless{fmt.Errorf("the engine does not serve the model %q; it serves %q: give one of them with --model", p.model, names)}
+}
+
+// served lists the models; there is at least one.
+func (p *probe) served(ctx context.Context) ([]string, error) {
+	status, body, err := p.ask(ctx, http.MethodGet, p.models, nil)
+	if err != nil {
+		return nil, err
+	}
 	if status != http.StatusOK {
-		return "", refused(p.models, status, body)
+		return nil, refused(p.models, status, body)
 	}
 	var list struct {
 		Data []struct {
@@ -79,12 +98,16 @@ func (p *probe) firstModel(ctx context.Context) (string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
-		return "", fmt.Errorf("%s is no model list: %w", p.models, err)
+		return nil, fmt.Errorf("%s is no model list: %w", p.models, err)
 	}
 	if len(list.Data) == 0 || list.Data[0].ID == "" {
-		return "", fmt.Errorf("%s lists no model yet", p.models)
+		return nil, fmt.Errorf("%s lists no model yet", p.models)
 	}
-	return list.Data[0].ID, nil
+	var names []string
+	for _, m := range list.Data {
+		names = append(names, m.ID)
+	}
+	return names, nil
 }
 
 // completion is what the first one was.
@@ -136,6 +159,11 @@ func (p *probe) complete(ctx context.Context) (completion, error) {
 	status, body, err := p.ask(ctx, http.MethodPost, p.completion, text)
 	if err != nil {
 		return completion{}, err
+	}
+	if status == http.StatusNotFound {
+		if err := p.unknown(ctx); err != nil {
+			return completion{}, err
+		}
 	}
 	if status != http.StatusOK {
 		return completion{}, refused(p.completion, status, body)
