@@ -29,13 +29,15 @@ def judge(path):
     expect(tokens["output_judged"] == requests["ok"] and tokens["output_mismatch"] == 0, "every answer is as long as asked")
     expect(tokens["missing_usage"] == tokens["missing_cached"] == tokens["below_chunks"] == 0, "usage is whole")
     expect(engine["name"] == "vllm" and engine["kv_cache_tokens"] > 0, "the engine is known by its metrics")
-    expect(engine["cold_start"]["reset"], "the cache was proven empty")
+    cold = engine["cold_start"]
+    expect(cold.get("reset") or cold["prompt_tokens_before"] == cold["own_prompt_tokens"], "the cache was empty: new, or reset and proven")
     expect(requests["censored"] > 0 or usage["hit"] == counted["hit"] == run["prefix_cache_hits"],
            f"usage and counters agree: {usage['hit']} and {counted['hit']} tokens hit of {usage['total']} and {counted['total']}")
     if "ideal_ended" in cache:
-        # vLLM's blocks have 128 tokens on a CPU, the traces' 64.
-        gap = 100 * cache["gap"]
-        expect(usage["rate"] > 0.5 and abs(gap) < 2, f"hit rate {100 * usage['rate']:.1f} %, {gap:+.2f} points from the ideal as played")
+        # vLLM's blocks have 128 tokens on a CPU, the traces' 64, and what a request
+        # in flight has computed may be found or not.
+        low, high, rate = (100 * figures["rate"] for figures in (cache["ideal_ended"], cache["ideal_begun"], usage))
+        expect(rate > 50 and low - 2 < rate < high + 2, f"hit rate {rate:.1f} %, ideal as played {low:.1f} to {high:.1f} %")
     else:
         expect(usage["hit"] == 0, "random prompts hit nothing")
     others = {f["code"] for f in result["validity"]["findings"]} - SLOW

@@ -19,7 +19,9 @@ import (
 var list string
 
 // List returns the words, in a fixed order. None holds white space or a byte
-// that JSON would escape.
+// that JSON would escape. Each is one token, with a space before it and without,
+// to Qwen3, Llama 3.1, GPT-OSS, DeepSeek V3, Gemma 3 and Mistral's Tekken
+// (docs/engines.md).
 func List() []string { return strings.Fields(list) }
 
 // Size is the number of words in a Text, at least 500,000 (decisions.md 9).
