@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -159,17 +160,23 @@ func (d *daemon) sweep(ctx context.Context) ([]string, error) {
 	if dead.empty() {
 		return nil, nil
 	}
-	if err := d.remove(ctx, dead, 0); err != nil {
-		return nil, fmt.Errorf("compose: leftovers: %w", err)
+	err = d.remove(ctx, dead, 0)
+	after, listed := d.list(ctx, deploy.OwnerLabel)
+	if err = errors.Join(err, listed); err != nil {
+		err = fmt.Errorf("compose: leftovers: %w", err)
 	}
-	return dead.names(), nil
+	if listed != nil {
+		return nil, err
+	}
+	still := after.names()
+	return slices.DeleteFunc(dead.names(), func(name string) bool { return slices.Contains(still, name) }), err
 }
 
 // orphan tells whether what carries these labels is ours and its owner is known to
 // be dead.
 func orphan(labels map[string]string) bool {
 	owner, err := deploy.ParseOwner(labels[deploy.OwnerLabel])
-	if err != nil || labels[deploy.Label] == "" {
+	if err != nil || labels[deploy.Label] == "" || deploy.Self().Boot == "" { // who can't be told is not dead
 		return false
 	}
 	alive, known := owner.Alive()
