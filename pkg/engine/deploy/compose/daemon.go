@@ -107,7 +107,7 @@ func containerName(c *container.Summary) string {
 // remove stops the containers, all at once, and takes everything away. Anonymous
 // volumes go with their containers.
 func (d *daemon) remove(ctx context.Context, l left, graceS int) error {
-	errs := make([]error, len(l.containers))
+	errs := make([]error, len(l.containers)+len(l.networks)+len(l.volumes))
 	var all sync.WaitGroup
 	for i, c := range l.containers {
 		all.Go(func() {
@@ -118,13 +118,13 @@ func (d *daemon) remove(ctx context.Context, l left, graceS int) error {
 		})
 	}
 	all.Wait()
-	for _, n := range l.networks {
-		_, err := d.api.NetworkRemove(ctx, n.name, client.NetworkRemoveOptions{})
-		errs = append(errs, err)
+	rest := errs[len(l.containers):]
+	for i, n := range l.networks {
+		_, rest[i] = d.api.NetworkRemove(ctx, n.name, client.NetworkRemoveOptions{})
 	}
-	for _, v := range l.volumes {
-		_, err := d.api.VolumeRemove(ctx, v.name, client.VolumeRemoveOptions{})
-		errs = append(errs, err)
+	rest = rest[len(l.networks):]
+	for i, v := range l.volumes {
+		_, rest[i] = d.api.VolumeRemove(ctx, v.name, client.VolumeRemoveOptions{})
 	}
 	var bad []error
 	for _, err := range errs {
