@@ -7,10 +7,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
@@ -229,14 +231,7 @@ func (s *session) engineFacts() result.EngineFacts {
 		}
 	}
 	s.keeper.facts(&f)
-	switch {
-	case s.Client.SessionID:
-		f.SessionRouting = "X-Session-ID"
-	case s.Client.SMGRoutingKey:
-		f.SessionRouting = "X-SMG-Routing-Key"
-	case s.Client.DynamoSessionID:
-		f.SessionRouting = "X-Dynamo-Session-ID"
-	}
+	f.SessionRouting = sessionRouting(&s.Client)
 	if s.scraper != nil {
 		s.scraper.fill(&f)
 	}
@@ -245,6 +240,25 @@ func (s *session) engineFacts() result.EngineFacts {
 		f.ColdStart.OwnPromptTokens = s.keeper.probed()
 	}
 	return f
+}
+
+// sessionRouting names the headers, beside the one that is always sent, by which a
+// router can keep requests together: those of a stream, and those of a tree. The
+// two place subagents differently, so that such results don't compare.
+func sessionRouting(c *openai.Config) string {
+	var names []string
+	for _, h := range []struct {
+		name string
+		sent bool
+	}{
+		{c.SessionHeader, c.SessionHeader != ""}, {"X-Session-ID", c.SessionID}, {"X-SMG-Routing-Key", c.SMGRoutingKey},
+		{"X-Dynamo-Session-ID", c.DynamoSessionID}, {c.TreeHeader + " (tree)", c.TreeHeader != ""},
+	} {
+		if h.sent {
+			names = append(names, h.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // redact takes credentials out of an address.

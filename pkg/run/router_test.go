@@ -191,13 +191,16 @@ func TestRouters(t *testing.T) {
 			t.Errorf("%s: the counters say %.4f, the answers %.4f", name, r.counted, r.usage)
 		}
 	}
-	for name, r := range map[string]*routed{"X-Session-ID": &stream, "X-SMG-Routing-Key": &key} {
+	for name, r := range map[string]*routed{"X-Session-ID": &stream, "X-SMG-Routing-Key": &key, "X-Tree-ID (tree)": &tree} {
 		if r.split > 0 {
 			t.Errorf("%s: %d streams met both replicas", name, r.split)
 		}
 		if got := r.doc.Engine.SessionRouting; got != name {
 			t.Errorf("the result says session routing %q, not %q", got, name)
 		}
+	}
+	if got := round.doc.Engine.SessionRouting; got != "" {
+		t.Errorf("the result says session routing %q where none was asked for", got)
 	}
 	if tree.split > 0 || tree.parted > 0 {
 		t.Errorf("tree header: %s", &tree)

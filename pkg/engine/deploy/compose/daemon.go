@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,7 +107,7 @@ func containerName(c *container.Summary) string {
 // remove stops the containers, all at once, and takes everything away. Anonymous
 // volumes go with their containers.
 func (d *daemon) remove(ctx context.Context, l left, graceS int) error {
-	errs := make([]error, len(l.containers))
+	errs := make([]error, len(l.containers)+len(l.networks)+len(l.volumes))
 	var all sync.WaitGroup
 	for i, c := range l.containers {
 		all.Go(func() {
@@ -117,13 +118,13 @@ func (d *daemon) remove(ctx context.Context, l left, graceS int) error {
 		})
 	}
 	all.Wait()
-	for _, n := range l.networks {
-		_, err := d.api.NetworkRemove(ctx, n.name, client.NetworkRemoveOptions{})
-		errs = append(errs, err)
+	rest := errs[len(l.containers):]
+	for i, n := range l.networks {
+		_, rest[i] = d.api.NetworkRemove(ctx, n.name, client.NetworkRemoveOptions{})
 	}
-	for _, v := range l.volumes {
-		_, err := d.api.VolumeRemove(ctx, v.name, client.VolumeRemoveOptions{})
-		errs = append(errs, err)
+	rest = rest[len(l.networks):]
+	for i, v := range l.volumes {
+		_, rest[i] = d.api.VolumeRemove(ctx, v.name, client.VolumeRemoveOptions{})
 	}
 	var bad []error
 	for _, err := range errs {
@@ -159,17 +160,23 @@ func (d *daemon) sweep(ctx context.Context) ([]string, error) {
 	if dead.empty() {
 		return nil, nil
 	}
-	if err := d.remove(ctx, dead, 0); err != nil {
-		return nil, fmt.Errorf("compose: leftovers: %w", err)
+	err = d.remove(ctx, dead, 0)
+	after, listed := d.list(ctx, deploy.OwnerLabel)
+	if err = errors.Join(err, listed); err != nil {
+		err = fmt.Errorf("compose: leftovers: %w", err)
 	}
-	return dead.names(), nil
+	if listed != nil {
+		return nil, err
+	}
+	still := after.names()
+	return slices.DeleteFunc(dead.names(), func(name string) bool { return slices.Contains(still, name) }), err
 }
 
 // orphan tells whether what carries these labels is ours and its owner is known to
 // be dead.
 func orphan(labels map[string]string) bool {
 	owner, err := deploy.ParseOwner(labels[deploy.OwnerLabel])
-	if err != nil || labels[deploy.Label] == "" {
+	if err != nil || labels[deploy.Label] == "" || deploy.Self().Boot == "" { // who can't be told is not dead
 		return false
 	}
 	alive, known := owner.Alive()

@@ -81,7 +81,7 @@ func (e *engine) up(ctx context.Context, c *command, d *Driver) error {
 	if err != nil {
 		return fmt.Errorf("compose: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "agentx.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("compose: %w", err)
@@ -149,16 +149,14 @@ func (e *engine) address(all map[string][]container.InspectResponse, p Port, n i
 		return "", fmt.Errorf("compose: %s: the container has no network", p)
 	}
 	for inside, bindings := range c.NetworkSettings.Ports {
-		if inside.Num() != p.Port || inside.Proto() != "tcp" {
+		if inside.Num() != p.Port || inside.Proto() != "tcp" || len(bindings) == 0 {
 			continue
 		}
-		for _, b := range bindings {
-			host := e.daemon.host
-			if b.HostIP.IsValid() && !b.HostIP.IsUnspecified() && !b.HostIP.IsLoopback() {
-				host = b.HostIP.String() // published on one address only
-			}
-			return "http://" + net.JoinHostPort(host, b.HostPort), nil
+		host, to := e.daemon.host, bindings[0]
+		if to.HostIP.IsValid() && !to.HostIP.IsUnspecified() && !to.HostIP.IsLoopback() {
+			host = to.HostIP.String() // published on one address only
 		}
+		return "http://" + net.JoinHostPort(host, to.HostPort), nil
 	}
 	return "", fmt.Errorf("compose: %s: the port is not published%s", p, stateOf(c))
 }

@@ -1,11 +1,13 @@
 package compose
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -156,27 +158,52 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepProject lets an owner die with its project running.
+// ownerVariable makes the test program start a project, say its name and wait to be
+// killed.
+const ownerVariable = "AGENTX_TEST_OWNER_OF"
+
+func own(image string) int {
+	name := deploy.NewName()
+	d := single(dockertest.Docker{Image: image}, "stubborn.yaml", "engine")
+	if _, err := d.Start(context.Background(), name, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(name)
+	select {}
+}
+
+// TestSweepProject kills an owner whose project runs; the next run takes it away,
+// and not before.
 func TestSweepProject(t *testing.T) {
 	docker := withCompose(t)
-	e := start(t, single(docker, "stubborn.yaml", "engine"), &written{}).(*engine)
-	d, err := dial(t.Context())
+	owner := exec.Command(os.Args[0])
+	owner.Env, owner.Stderr = append(os.Environ(), ownerVariable+"="+docker.Image), os.Stderr
+	out, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.close()
-	if took, err := d.sweep(t.Context()); err != nil || strings.Contains(strings.Join(took, " "), e.name) {
-		t.Fatalf("swept what is in use: %q, %v", took, err)
-	}
-	// What a dead owner leaves is taken by the same removal.
-	l, err := d.list(t.Context(), deploy.Label+"="+e.name)
-	if err != nil || len(l.containers) != 1 || len(l.networks) != 1 {
-		t.Fatalf("%q, %v", l.names(), err)
-	}
-	if err := d.remove(t.Context(), l, 0); err != nil {
+	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
-	nothingLeft(t, e.name)
+	name, err := bufio.NewReader(out).ReadString('\n')
+	name = strings.TrimSpace(name)
+	sweep := func() string {
+		took, err := (&Driver{}).Sweep(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Join(took, " ")
+	}
+	if took := sweep(); err != nil || strings.Contains(took, name) {
+		t.Errorf("swept what is in use: %q, %v", took, err)
+	}
+	_ = owner.Process.Kill()
+	_ = owner.Wait()
+	if took := sweep(); !strings.Contains(took, "container "+name+"-engine-1") || !strings.Contains(took, "network "+name) {
+		t.Errorf("swept only %q", took)
+	}
+	nothingLeft(t, name)
 }
 
 func TestWithoutCompose(t *testing.T) {

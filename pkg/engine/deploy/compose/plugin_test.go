@@ -9,7 +9,12 @@ import (
 	"github.com/org/agentx-action/pkg/engine/deploy/docker/dockertest"
 )
 
-func TestMain(m *testing.M) { os.Exit(dockertest.Wrap(m).Run()) }
+func TestMain(m *testing.M) {
+	if image := os.Getenv(ownerVariable); image != "" {
+		os.Exit(own(image))
+	}
+	os.Exit(dockertest.Wrap(m).Run())
+}
 
 // withCompose is a daemon with docker compose to speak to it: what is installed,
 // else what "make compose" built. Without either the test is skipped; with CI set
@@ -64,7 +69,7 @@ func installed(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
 	for _, path := range []string{
-		builtCompose(t), filepath.Join(home, ".docker/cli-plugins/docker-compose"),
+		builtCompose(t), filepath.Join(home, ".docker", "cli-plugins", "docker-compose"),
 		"/usr/libexec/docker/cli-plugins/docker-compose", "/usr/lib/docker/cli-plugins/docker-compose",
 	} {
 		if _, err := exec.LookPath(path); err == nil && path != "" {
