@@ -78,7 +78,7 @@ func (p *probe) firstModel(ctx context.Context) (string, error) {
 func (p *probe) unknown(ctx context.Context) error {
 	names, err := p.served(ctx)
 	if err != nil || slices.Contains(names, p.model) {
-		return nil
+		return nil //nolint:nilerr // the 404 itself is what is said
 	}
 	return hopeless{fmt.Errorf("the engine does not serve the model %q; it serves %q: give one of them with --model", p.model, names)}
 }
