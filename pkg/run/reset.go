@@ -5,12 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/org/agentx-action/pkg/engine/scrape"
-	"github.com/org/agentx-action/pkg/load/openai"
 )
 
 // cacheProof says whether the engine's prefix cache was empty before the
@@ -41,7 +36,7 @@ const (
 // resetCache empties the engines' prefix caches and proves it, of each engine by
 // itself: behind a router one prompt may reach any of them.
 func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
-	targets, err := s.resetTargets()
+	targets, err := s.engineTargets()
 	if err != nil {
 		return cacheProof{text: err.Error()}
 	}
@@ -70,16 +65,15 @@ func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
 
 // unseen says why there may be engines whose caches nobody has looked at; "" where
 // there are none.
-func (s *session) unseen(targets []resetTarget) string {
+func (s *session) unseen(targets []engineTarget) string {
 	k := s.scraper
-	fronts := slices.ContainsFunc(k.recorders, func(r *scrape.Recorder) bool { return r.Last().Engine.Front() })
 	var replicas int
 	if s.keeper != nil && s.keeper.up != nil {
 		replicas = s.keeper.up.Facts.Replicas
 	}
 	const give = "give the engines' own pages with --server-metrics"
 	switch {
-	case fronts && len(k.recorders) == 1:
+	case k.routerOnly():
 		return "only a router's metrics page is known, and the reset through it may have reached any of its engines: " + give
 	case len(s.MetricsURLs) > 1 && len(k.silent) > 0:
 		return fmt.Sprintf("no metrics page at %s, so that engine was neither reset nor asked by itself", redact(k.silent[0]))
@@ -91,7 +85,7 @@ func (s *session) unseen(targets []resetTarget) string {
 
 // resetOne proves it at one address with one prompt: sent twice its prefix is
 // found, and after the reset it no longer is.
-func (s *session) resetOne(ctx context.Context, t resetTarget, chat bool) cacheProof {
+func (s *session) resetOne(ctx context.Context, t engineTarget, chat bool) cacheProof {
 	ctx, cancel := context.WithTimeoutCause(ctx, resetTimeout, fmt.Errorf("no proof within %v", resetTimeout))
 	defer cancel()
 	client, err := s.clientOf(t)
@@ -163,63 +157,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // resetPaths are vLLM's (in development mode) and SGLang's.
 var resetPaths = []string{"/reset_prefix_cache?reset_external=true", "/flush_cache"}
 
-// resetTarget is one address where a prompt is sent and a cache is reset.
-type resetTarget struct {
-	base      string
-	recorders []*scrape.Recorder // of the engines that answer there
-}
-
-// resetTargets are the engines, each at the address of its own metrics page, where
-// several are known; otherwise it is the run's address. A router is no engine.
-func (s *session) resetTargets() ([]resetTarget, error) {
-	base, err := apiBase(s.Client.URL)
-	if err != nil {
-		return nil, err
-	}
-	var engines []resetTarget
-	all := resetTarget{base: base}
-	for i, r := range s.scraper.recorders {
-		if r.Last().Engine.Front() {
-			continue
-		}
-		all.recorders = append(all.recorders, r)
-		if base, err = apiBase(s.scraper.pages[i]); err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(engines, func(t resetTarget) bool { return t.base == base }) {
-			engines = append(engines, resetTarget{base, []*scrape.Recorder{r}})
-		}
-	}
-	if len(engines) > 1 {
-		return engines, nil
-	}
-	return []resetTarget{all}, nil
-}
-
-// apiBase is the address of the engine whose metrics page, or URL, is given.
-func apiBase(address string) (string, error) {
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	page, err := scrape.MetricsURL(address)
-	return strings.TrimSuffix(page, "/metrics"), err
-}
-
-// clientOf is the run's own client, or one like it that speaks to an engine behind
-// the run's address.
-func (s *session) clientOf(t resetTarget) (*openai.Client, error) {
-	if own, err := apiBase(s.Client.URL); err == nil && own == t.base {
-		return s.client, nil
-	}
-	c := s.Client
-	c.URL = t.base
-	return openai.New(c)
-}
-
 func (s *session) postTo(ctx context.Context, base string) (err error) {
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: s.Client.Dial, TLSClientConfig: s.Client.TLS}
-	client := &http.Client{Transport: transport, Timeout: 30 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := s.asideClient()
 	for _, path := range resetPaths {
 		var req *http.Request
 		if req, err = http.NewRequestWithContext(ctx, http.MethodPost, base+path, nil); err != nil {

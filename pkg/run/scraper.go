@@ -68,8 +68,8 @@ func newScraper(ctx context.Context, s *session) *scraper {
 // metricsClient is apart from the load's connections, but goes the same way.
 func metricsClient(s *session) *http.Client {
 	client := &http.Client{}
-	if s.Client.Dial != nil {
-		client.Transport = &http.Transport{DialContext: s.Client.Dial}
+	if s.Client.Dial != nil || s.Client.TLS != nil {
+		client.Transport = &http.Transport{DialContext: s.Client.Dial, TLSClientConfig: s.Client.TLS}
 	}
 	return client
 }
@@ -198,8 +198,8 @@ func (k *scraper) fill(f *result.EngineFacts) {
 		k.note("%d of the metrics pages repeat the engines of another and count once", repeated)
 	}
 	f.MetricsNotes = k.notes
-	if f.Name == "" {
-		f.Name = string(engines[0].Last().Engine)
+	if kind := engines[0].Last().Engine; f.Name == "" && kind != scrape.Unknown {
+		f.Name = string(kind)
 	}
 	if n := len(engines); n > 1 {
 		f.Replicas = &n
