@@ -106,7 +106,7 @@ func (d *Driver) read(ctx context.Context, name string, daemon *daemon) (*comman
 	if err != nil {
 		return nil, nil, err
 	}
-	c.hide.learn(p)
+	c.hide = p.secrets(d.Env)
 	return c, p, p.check(d)
 }
 

@@ -17,11 +17,12 @@ import (
 
 // engine is one container, with the network made for it.
 type engine struct {
-	driver *Driver
-	name   string
-	labels map[string]string
-	site   site
-	facts  deploy.Facts
+	driver  *Driver
+	name    string
+	labels  map[string]string
+	site    site
+	facts   deploy.Facts
+	secrets deploy.Secrets // kept out of the log
 
 	id      string // of the container
 	started bool
