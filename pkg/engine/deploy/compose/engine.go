@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/deploy/docker"
 )
 
 // Labels of docker compose.
@@ -73,7 +74,11 @@ func (e *engine) ended(err error) {
 
 // up starts the project and finds out what came of it.
 func (e *engine) up(ctx context.Context, c *command, d *Driver) error {
-	text, err := e.project.override(e.name, d, e.daemon.address)
+	mark, err := docker.Labels(ctx, e.daemon.api, e.name)
+	if err != nil {
+		return fmt.Errorf("compose: %w", err)
+	}
+	text, err := e.project.override(e.name, mark, d, e.daemon.address)
 	if err != nil {
 		return fmt.Errorf("compose: override file: %w", err)
 	}

@@ -134,8 +134,7 @@ func (p *project) names() string {
 // override is the file that is laid over the user's: the mark on everything that
 // would be created, no restarts, and the ports that are asked for on the loopback.
 // JSON is YAML.
-func (p *project) override(name string, d *Driver, address string) ([]byte, error) {
-	mark := map[string]string{deploy.Label: name, deploy.OwnerLabel: deploy.Self().String()}
+func (p *project) override(name string, mark map[string]string, d *Driver, address string) ([]byte, error) {
 	type over struct {
 		Labels  map[string]string `json:"labels"`
 		Restart string            `json:"restart,omitzero"`

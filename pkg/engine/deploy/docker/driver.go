@@ -119,6 +119,16 @@ func patient(ctx context.Context) (late context.Context, stop func()) {
 	return late, func() { forget(); cancel() }
 }
 
+// Labels are those of everything that belongs to an engine of this process, at a
+// daemon that may also run the container in which we are.
+func Labels(ctx context.Context, daemon *client.Client, name string) (map[string]string, error) {
+	me, err := findSelf(ctx, daemon)
+	if err != nil {
+		return nil, err
+	}
+	return labels(name, me), nil
+}
+
 // labels are those of everything that belongs to an engine.
 func labels(name string, me *self) map[string]string {
 	l := map[string]string{deploy.Label: name, deploy.OwnerLabel: deploy.Self().String()}
