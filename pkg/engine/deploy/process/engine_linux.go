@@ -47,18 +47,12 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 		turn: make(chan struct{}, 1), stopping: make(chan struct{}, 1),
 	}
 	owner := deploy.Self().String()
-	e.cmd, err = d.command(port, name, owner)
-	if err != nil {
+	if e.tmp, err = d.makeTmp(); err != nil {
 		return nil, err
 	}
-	e.describe(d)
-	note := state{Name: name, Owner: owner, Port: port}
-	if err := note.save(dir); err != nil {
-		return nil, fmt.Errorf("what is started can't be noted: %w; set XDG_STATE_HOME to a folder that can be written", err)
-	}
-	if err := e.start(name, logs, deploy.SecretsOf(e.cmd.Args, envWithPort(d.Env, port))); err != nil {
-		_ = os.Remove(e.file)
-		return nil, err
+	note := state{Name: name, Owner: owner, Port: port, Tmp: e.tmp}
+	if err := e.begin(d, dir, note, logs); err != nil {
+		return nil, errors.Join(err, removeTmp(e.tmp))
 	}
 	note.PID, note.Start = e.family.leader.pid, e.family.leader.start
 	if err := note.save(dir); err != nil { // the mark still tells
@@ -69,10 +63,27 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 	return e, nil
 }
 
+// begin starts the command, noted before.
+func (e *engine) begin(d *Driver, dir string, note state, logs io.Writer) (err error) {
+	if e.cmd, err = d.command(e.port, note.Name, note.Owner, e.tmp); err != nil {
+		return err
+	}
+	e.describe(d)
+	if err := note.save(dir); err != nil {
+		return fmt.Errorf("what is started can't be noted: %w; set XDG_STATE_HOME to a folder that can be written", err)
+	}
+	if err := e.start(note.Name, logs, deploy.SecretsOf(e.cmd.Args, envWithPort(d.Env, e.port))); err != nil {
+		_ = os.Remove(e.file)
+		return err
+	}
+	return nil
+}
+
 // engine is a command that was started.
 type engine struct {
 	cmd    *exec.Cmd
 	file   string // its state
+	tmp    string // its temporary folder
 	port   int
 	url    string
 	pages  []string
@@ -224,6 +235,9 @@ func (e *engine) Stop(ctx context.Context, grace time.Duration) error {
 	_ = e.output.Close()
 	if err := e.portClosed(ctx); err != nil {
 		return err
+	}
+	if err := removeTmp(e.tmp); err != nil {
+		return fmt.Errorf("its temporary folder can't be removed: %w", err)
 	}
 	if err := os.Remove(e.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
