@@ -87,7 +87,7 @@ func (d *Driver) start(ctx context.Context, name string, logs io.Writer) (*engin
 	e := &engine{
 		driver: d, name: name, labels: labels(name, me), site: site,
 		facts: d.facts(found), secrets: d.secrets(found),
-		exited: make(chan struct{}), logged: make(chan struct{}),
+		End: deploy.NewEnd(), logged: make(chan struct{}),
 	}
 	// From here on something may exist.
 	late, stop := patient(ctx)

@@ -43,7 +43,7 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 		return nil, err
 	}
 	e := &engine{
-		file: fileName(dir, name), port: port, exited: make(chan struct{}), drained: make(chan struct{}),
+		file: fileName(dir, name), port: port, End: deploy.NewEnd(), drained: make(chan struct{}),
 		turn: make(chan struct{}, 1), stopping: make(chan struct{}, 1),
 	}
 	owner := deploy.Self().String()
@@ -81,6 +81,7 @@ func (e *engine) begin(d *Driver, dir string, note state, logs io.Writer) (err e
 
 // engine is a command that was started.
 type engine struct {
+	*deploy.End
 	cmd    *exec.Cmd
 	file   string // its state
 	tmp    string // its temporary folder
@@ -90,8 +91,6 @@ type engine struct {
 	facts  deploy.Facts
 	output *os.File // the end of its output that we read
 
-	exited  chan struct{}
-	err     error         // set before exited is closed
 	drained chan struct{} // its output is read to the end
 
 	turn     chan struct{} // held by who reads, ends or reaps the family
@@ -155,12 +154,12 @@ func (e *engine) live(name string, began chan<- error) {
 	e.family.members()
 	err := e.cmd.Wait()
 	<-e.turn
-	e.err = how(err, e.cmd.ProcessState)
+	end := how(err, e.cmd.ProcessState)
 	select {
 	case <-e.drained:
 	case <-time.After(lastWords): // a child holds the output
 	}
-	close(e.exited)
+	e.With(end)
 }
 
 // lastWords is how long the output of an engine that ended is waited for.
@@ -182,19 +181,9 @@ func (e *engine) drain(logs *deploy.Redactor) {
 	}
 }
 
-func (e *engine) URL() string             { return e.url }
-func (e *engine) MetricsURLs() []string   { return e.pages }
-func (e *engine) Facts() deploy.Facts     { return e.facts }
-func (e *engine) Exited() <-chan struct{} { return e.exited }
-
-func (e *engine) Err() error {
-	select {
-	case <-e.exited:
-		return e.err
-	default:
-		return nil
-	}
-}
+func (e *engine) URL() string           { return e.url }
+func (e *engine) MetricsURLs() []string { return e.pages }
+func (e *engine) Facts() deploy.Facts   { return e.facts }
 
 // PIDs are the processes of the engine now.
 func (e *engine) PIDs(ctx context.Context) []int {
@@ -229,7 +218,7 @@ func (e *engine) Stop(ctx context.Context, grace time.Duration) error {
 		return err
 	}
 	// All writers are gone, so the output ends by itself.
-	if !ended(ctx, e.exited) || !ended(ctx, e.drained) {
+	if !ended(ctx, e.Exited()) || !ended(ctx, e.drained) {
 		return fmt.Errorf("its processes are gone, but its output is held open by %s", e.outputHolder())
 	}
 	_ = e.output.Close()
