@@ -32,6 +32,8 @@ const (
 const (
 	gpuTimeout = 20 * time.Second
 	gpuPoll    = 250 * time.Millisecond
+	// gpuBack is how long after the engine's end its memory may stay in use.
+	gpuBack = 20 * time.Second
 )
 
 // gpuState is what nvidia-smi shows at one moment.
@@ -195,12 +197,17 @@ func (d *Deployment) released(ctx context.Context, l lease) error {
 	if len(l.own) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, gpuBack)
+	defer cancel()
+	var held []string
 	for {
 		now, err := askGPUs(ctx, d.plan.GPUs)
-		if err != nil {
+		if err != nil && len(held) == 0 {
 			return fmt.Errorf("whether the GPU memory is back can't be told: %w", err)
 		}
-		held := d.held(now, l)
+		if err == nil {
+			held = d.held(now, l)
+		}
 		if len(held) == 0 {
 			return nil
 		}
