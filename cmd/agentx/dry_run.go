@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/url"
@@ -33,6 +34,16 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 	}
 	fmt.Fprint(w, r.explain(plan))
 	return nil
+}
+
+// record is what --dry-run prints, to be kept with the result; nil where a setting
+// cannot be, which the run itself will say.
+func (r *runCmd) record(ctx *kong.Context, o run.Options, plan enginePlan) []byte {
+	var b bytes.Buffer
+	if err := r.dryRun(&b, ctx, o, plan); err != nil {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // settle applies the rule set, to every concurrency by itself.

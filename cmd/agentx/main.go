@@ -83,6 +83,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		last := new(will)
 		ctx, stop := interruptible(stderr, last)
 		defer stop()
+		defer last.handOver(stderr)
 		err = c.Run(&console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last})
 		if err != nil {
 			fmt.Fprintln(stderr, "agentx:", err)

@@ -47,6 +47,7 @@ func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 	if r.DryRun {
 		return r.dryRun(c.out, parsed, o, plan)
 	}
+	o.Effective = r.record(parsed, o, plan)
 	return r.finish(c, o)
 }
 
