@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/org/agentx-action/pkg/publish/github/githubtest"
 )
 
@@ -58,7 +60,7 @@ func prism(t *testing.T) string {
 	host, port, _ := net.SplitHostPort(address)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, "node", filepath.Join(dir, "node_modules", "@stoplight", "prism-cli", "dist", "index.js"), "mock",
-		"-h", host, "-p", port, "--errors", filepath.Join(dir, "node_modules", "@octokit", "openapi", "generated", "api.github.com.json"))
+		"-h", host, "-p", port, "--errors", described(t, dir))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +96,33 @@ func prism(t *testing.T) string {
 	return "http://" + address
 }
 
+// described is GitHub's description of the paths that we use: Prism takes its time over
+// all 1,100 of them.
+func described(t *testing.T, dir string) string {
+	t.Helper()
+	doc := *readInto[map[string]any](t, filepath.Join(dir, "node_modules", "@octokit", "openapi", "generated", "api.github.com.json"))
+	paths, kept := doc["paths"].(map[string]any), map[string]any{}
+	for _, path := range []string{"/user", "/repos/{owner}/{repo}/issues/{issue_number}/comments", "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+		"/repos/{owner}/{repo}/check-runs", "/repos/{owner}/{repo}/pulls", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls"} {
+		if paths[path] == nil {
+			t.Fatalf("GitHub describes no %s", path)
+		}
+		kept[path] = paths[path]
+	}
+	doc["paths"] = kept
+	delete(doc, "webhooks")
+	delete(doc, "x-webhooks")
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "api.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // Everything that we send is what GitHub's own description of its API allows.
 func TestRequestsKeepToTheAPI(t *testing.T) {
 	api := prism(t)
@@ -125,9 +154,9 @@ func TestRequestsKeepToTheAPI(t *testing.T) {
 			return c
 		}, strings.SplitN(r.Path, "?", 2)[0]), "/")
 		seen[kind]++
-		// Prism may fail at making an answer up (500, about its own examples); what it
-		// says of the request is 4xx.
-		if status >= 400 && status < 500 || status >= 500 && !strings.Contains(answer, "SCHEMA_TOO_COMPLEX") && !strings.Contains(answer, "VIOLATIONS") && r.Method != http.MethodGet {
+		// What Prism says of a request is 4xx; it says so before it makes an answer up,
+		// at which it may fail with 500.
+		if status >= 400 && status < 500 {
 			t.Errorf("%s %s: %d %.500s", r.Method, r.Path, status, answer)
 		}
 	}
