@@ -1,0 +1,57 @@
+package main
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"slices"
+)
+
+// shrink writes a screenshot again with a palette of its most frequent colours: text on
+// white has few.
+func shrink(path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	picture, err := png.Decode(in)
+	in.Close()
+	if err != nil {
+		return err
+	}
+	bounds := picture.Bounds()
+	count := map[color.RGBA]int{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			count[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+		}
+	}
+	colours := make([]color.RGBA, 0, len(count))
+	for c := range count {
+		colours = append(colours, c)
+	}
+	slices.SortFunc(colours, func(a, b color.RGBA) int {
+		if d := count[b] - count[a]; d != 0 {
+			return d
+		}
+		return int(a.R)<<16 + int(a.G)<<8 + int(a.B) - int(b.R)<<16 - int(b.G)<<8 - int(b.B)
+	})
+	palette := make(color.Palette, 0, 64)
+	for _, c := range colours[:min(64, len(colours))] {
+		palette = append(palette, c)
+	}
+	small := image.NewPaletted(bounds, palette)
+	draw.Draw(small, bounds, picture, bounds.Min, draw.Src)
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(out, small); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
