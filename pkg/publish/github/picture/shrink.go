@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"image"
 	"image/color"
 	"image/draw"
@@ -16,8 +17,8 @@ func shrink(path string) error {
 	if err != nil {
 		return err
 	}
+	defer in.Close()
 	picture, err := png.Decode(in)
-	in.Close()
 	if err != nil {
 		return err
 	}
@@ -49,9 +50,5 @@ func shrink(path string) error {
 		return err
 	}
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(out, small); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+	return errors.Join(encoder.Encode(out, small), out.Close())
 }
