@@ -11,7 +11,7 @@ import (
 )
 
 // shrink writes a screenshot again with a palette of its most frequent colours: text on
-// white has few.
+// white has few, and most of them are greys.
 func shrink(path string) error {
 	in, err := os.Open(path)
 	if err != nil {
@@ -26,7 +26,11 @@ func shrink(path string) error {
 	count := map[color.RGBA]int{}
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			count[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+			c := color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
+			count[c]++
+			if max(c.R, c.G, c.B)-min(c.R, c.G, c.B) > 60 { // a colour is rarer than a grey, and missed more
+				count[c] += 50
+			}
 		}
 	}
 	colours := make([]color.RGBA, 0, len(count))
@@ -39,8 +43,8 @@ func shrink(path string) error {
 		}
 		return int(a.R)<<16 + int(a.G)<<8 + int(a.B) - int(b.R)<<16 - int(b.G)<<8 - int(b.B)
 	})
-	palette := make(color.Palette, 0, 64)
-	for _, c := range colours[:min(64, len(colours))] {
+	palette := make(color.Palette, 0, 96)
+	for _, c := range colours[:min(96, len(colours))] {
 		palette = append(palette, c)
 	}
 	small := image.NewPaletted(bounds, palette)
