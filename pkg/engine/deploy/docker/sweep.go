@@ -124,7 +124,7 @@ func (d *Driver) leftover(ctx context.Context, labels map[string]string) (bool, 
 		return false, nil //nolint:nilerr // nobody is known, so nobody is dead
 	}
 	if owner.Boot != deploy.Self().Boot && onThisMachine(d.client.DaemonHost()) != nil {
-		return false, nil // of another client of a daemon elsewhere, perhaps
+		return false, nil //nolint:nilerr // of another client of a daemon elsewhere, perhaps
 	}
 	if alive, known := owner.Alive(); known {
 		return !alive, nil

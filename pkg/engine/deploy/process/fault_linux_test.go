@@ -406,7 +406,7 @@ func TestKilledOwnerIsSwept(t *testing.T) {
 				t.Fatalf("%d processes outlived their owner, want 2", got)
 			}
 
-			tmp := ""
+			var tmp string
 			if text, err := os.ReadFile(filepath.Join(d.StateDir, name+".json")); err == nil {
 				var noted struct{ Tmp string }
 				if err := json.Unmarshal(text, &noted, json.MatchCaseInsensitiveNames(true)); err != nil || noted.Tmp == "" {
