@@ -44,7 +44,7 @@ type grammar struct {
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
 	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
-	AB       abCmd       `cmd:"" name:"ab" help:"Measure two engines in one job, in the order head, base, base, head, and compare them."`
+	AB       abCmd       `cmd:"" name:"ab" help:"Measure two engines in one job, in the order head, base, base, head, and compare them. Takes the flags of 'run'."`
 	Report   reportCmd   `cmd:"" help:"Write a run's HTML page and charts again, from its artifacts."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
 
