@@ -104,7 +104,7 @@ func (r *runCmd) sides(in planInput) (both [2]side, err error) {
 // alternate measures both sides in turn, and compares them. The order ABBA cancels
 // a drift of the machine, and a lane plan of each lane's own keeps what is played
 // independent of speed (decisions.md 19, spec/pitfalls.md "Baseline and noise").
-// What was measured of the head is in all, the comparison in its first.
+// What was measured is in all, the comparison in the head's first.
 func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen, err error) {
 	if len(o.Settings.Concurrency) > 1 {
 		return nil, &run.UsageError{Err: errors.New("--concurrency: a job that alternates has one; make a job of each")}
@@ -140,8 +140,12 @@ func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen,
 			one.Before = func(known *result.Identity) error { return like(first, known, &b.options) }
 		}
 		report, err := run.Replay(c.ctx, one)
-		if report.Document != nil && s.name == sideHead {
-			all = append(all, seen{Report: report, gate: r.gate(&report.Document.Validity)})
+		if report.Document != nil {
+			one := seen{Report: report, base: s.name == sideBase, repeat: len(dirs[s.name]) > 0}
+			if !one.base {
+				one.gate = r.gate(&report.Document.Validity)
+			}
+			all = append(all, one)
 		}
 		if err != nil {
 			return all, fmt.Errorf("%s, part %d: %w", s.name, i+1, err)

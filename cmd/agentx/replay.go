@@ -34,6 +34,8 @@ type seen struct {
 	run.Report
 	comparison *compare.Comparison // nil without a base, and where none could be made
 	gate       error               // trips an exit code although nothing failed
+	base       bool                // it is of what the engine under test is held against
+	repeat     bool                // of one that is there already
 }
 
 // finish runs, shows what came out, and turns it into an error where asked.

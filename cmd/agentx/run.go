@@ -17,6 +17,7 @@ type runCmd struct {
 	simFlags
 	engineFlags
 	baseFlags
+	publishFlags
 
 	noDemo bool
 }
