@@ -77,7 +77,17 @@ func readAll(ctx context.Context, s Store, name string, most int64) ([]byte, err
 		return nil, fmt.Errorf("%s in %s: %w", name, s, err)
 	}
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s in %s: larger than %d bytes", name, s, most)
+		return nil, &tooLargeError{name, s.String(), most}
 	}
 	return text, nil
+}
+
+// tooLargeError says that an object is larger than it may be.
+type tooLargeError struct {
+	name, store string
+	most        int64
+}
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("%s in %s: larger than %d bytes", e.name, e.store, e.most)
 }
