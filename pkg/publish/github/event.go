@@ -67,6 +67,10 @@ type payload struct {
 		DefaultBranch string `json:"default_branch"`
 	} `json:"repository"`
 	PullRequest *pullRequest `json:"pull_request"`
+	Issue       *struct {
+		Number      int       `json:"number"`
+		PullRequest *struct{} `json:"pull_request"`
+	} `json:"issue"`
 	WorkflowRun *struct {
 		Event          string        `json:"event"`
 		HeadSHA        string        `json:"head_sha"`
@@ -125,6 +129,9 @@ func ParseEvent(name string, data []byte, repository, ref, sha string) (Event, e
 			e.HeadSHA = p.PullRequest.Head.SHA
 		}
 		e.Fork = !p.PullRequest.Head.Repo.is(repository) // a deleted fork is one too
+	case p.Issue != nil && p.Issue.PullRequest != nil: // a comment on it
+		e.PullRequest = p.Issue.Number
+		e.HeadSHA = "" // GITHUB_SHA is the default branch
 	case name == "push" || name == "schedule" || name == "workflow_dispatch":
 		branch := p.Repository.DefaultBranch
 		e.Trusted = branch != "" && ref == "refs/heads/"+branch
