@@ -74,7 +74,7 @@ func (a *actionRunCmd) settleGate(parsed *kong.Context) {
 
 // reproduce is the command that measures the same on one's own machine: what the
 // workflow gave, without secrets and without what only concerns publishing.
-func (a *actionRunCmd) reproduce(parsed *kong.Context) []string {
+func (a *runCmd) reproduce(parsed *kong.Context) []string {
 	args := []string{"run"}
 	if a.file != nil {
 		args = append(args, "--config", a.file.Name)

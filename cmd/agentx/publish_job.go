@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"github.com/org/agentx-action/pkg/publish/github"
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/result"
-	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/result/summary"
 )
 
@@ -22,6 +20,8 @@ type publication struct {
 	cell      string
 	reproduce []string
 	quiet     bool // say it in the job, not in the pull request
+
+	pullRequest int // instead of the event's
 }
 
 // publish uploads every run, and tells GitHub of those that are an answer. Nothing
@@ -93,23 +93,28 @@ func (p *publication) provenance(where string) github.Provenance {
 
 // tellGitHub writes summary, annotations, comment and check run.
 func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome, error) {
-	o := p.flags.github(p.workplace, cell)
+	o := p.asked(cell)
 	switch {
-	case p.quiet:
-		o.Comments = github.CommentOff
 	case p.strangers() && (o.Comments != github.CommentOff || o.CheckRun != ""):
 		// Asking would only be refused, and hours of work would end in red.
 		o.Comments, o.CheckRun = github.CommentOff, ""
 		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
 	}
 	outcome, err := github.Publish(p.telling(), o, c)
-	for _, r := range outcome.Refused {
-		p.Warningf("%s", p.secrets.Mask(r.Error()))
-	}
 	if outcome.CommentURL != "" {
 		fmt.Fprintf(p.out, "comment: %s, %s\n", outcome.Comment, outcome.CommentURL)
 	}
 	return outcome, err
+}
+
+// asked are the options of publishing, as far as they are a matter of taste.
+func (p *publication) asked(cell string) github.Options {
+	o := p.flags.github(p.workplace, cell)
+	o.PullRequest = p.pullRequest
+	if p.quiet {
+		o.Comments = github.CommentOff
+	}
+	return o
 }
 
 // telling is the context of publishing.
@@ -219,15 +224,13 @@ var headline = []struct {
 		return v.Value, ok
 	}},
 	{"error-rate", "Share of the measured requests that failed, 0 to 1.", func(d *result.Document) (float64, bool) {
-		o := d.Requests.Profiling
-		all := o.OK + o.Errors
-		return float64(o.Errors) / float64(max(1, all)), all > 0
+		return d.Requests.Profiling.ErrorRate()
 	}},
 	{"cache-hit-rate", "Share of the prompt tokens that the engine took from its prefix cache, as it reports with each answer, 0 to 1.", func(d *result.Document) (float64, bool) {
 		if d.Cache.Usage == nil {
 			return 0, false
 		}
-		return d.Cache.Usage.Ratio, true
+		return d.Cache.Usage.Rate, true
 	}},
 }
 
@@ -237,6 +240,3 @@ func ofRequests(metric string, of func(summary.Stats) float64) func(*result.Docu
 		return of(s), ok
 	}
 }
-
-var _ = errors.Is
-var _ *compare.Comparison
