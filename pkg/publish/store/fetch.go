@@ -53,7 +53,7 @@ func Fetch(ctx context.Context, s Store, k Key, dir string, o FetchOptions) erro
 	left := o.MaxBytes
 	for _, f := range m.Files {
 		if left -= f.Size; left < 0 {
-			return fmt.Errorf("%s: the run is larger than %d bytes", where, o.MaxBytes)
+			return foreign(where, fmt.Errorf("the run is larger than %d bytes", o.MaxBytes))
 		}
 	}
 	if there, err := holds(dir, text); there || err != nil {
@@ -151,7 +151,7 @@ func tryFetch(ctx context.Context, s Store, k Key, root *os.Root, f result.File)
 		return false, err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); n != f.Size || got != f.SHA256 {
-		return true, fmt.Errorf("%s/%s/%s: not the file of the manifest (%d bytes, sha256 %s; want %d, %s)", s, k, printable(f.Path), n, got, f.Size, f.SHA256)
+		return true, foreign(fmt.Sprintf("%s/%s/%s", s, k, f.Path), fmt.Errorf("not the file of the manifest (%d bytes, sha256 %s; want %d, %s)", n, got, f.Size, f.SHA256))
 	}
 	return false, nil
 }

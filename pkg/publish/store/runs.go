@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -77,8 +78,8 @@ func keys(ctx context.Context, s Store, of Series) (out []Key, err error) {
 
 func readRun(ctx context.Context, s Store, k Key) (Run, error) {
 	m, _, err := readManifest(ctx, s, k)
-	var foreign *foreignError
-	if errors.As(err, &foreign) {
+	var big *tooLargeError
+	if errors.Is(err, errForeign) || errors.As(err, &big) {
 		return Run{Key: k, Why: compare.NotWhole}, nil
 	}
 	if err != nil {
@@ -94,14 +95,12 @@ func readRun(ctx context.Context, s Store, k Key) (Run, error) {
 	return Run{Key: k, Candidate: compare.CandidateOf(d)}, nil
 }
 
-// foreignError is a manifest that cannot be one of ours.
-type foreignError struct {
-	where string
-	err   error
-}
+// errForeign marks what a store holds and no run of ours left there.
+var errForeign = errors.New("not as the run left it")
 
-func (e *foreignError) Error() string { return printable(e.where + ": " + e.err.Error()) }
-func (e *foreignError) Unwrap() error { return e.err }
+func foreign(where string, err error) error {
+	return fmt.Errorf("%s: %w: %s", printable(where), errForeign, printable(err.Error()))
+}
 
 // readManifest reads the manifest of a run. ErrNotFound says that the run is not
 // finished.
@@ -113,7 +112,7 @@ func readManifest(ctx context.Context, s Store, k Key) (*result.Manifest, []byte
 	}
 	m, err := result.DecodeManifest(text)
 	if err != nil {
-		return nil, nil, &foreignError{s.String() + "/" + name, err}
+		return nil, nil, foreign(s.String()+"/"+name, err)
 	}
 	return m, text, nil
 }
