@@ -106,6 +106,7 @@ func (p *publishCmd) examined(c *console, dir string) ([]seen, error) {
 		if err := examine(c, s); err != nil {
 			return nil, fmt.Errorf("the artifacts are refused: %w", err)
 		}
+		s.Document.Command = nil // nobody is to be told to type what strangers wrote
 	}
 	return all, nil
 }

@@ -100,6 +100,9 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 		o.Comments, o.CheckRun = github.CommentOff, ""
 		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
 	}
+	if o.Token == "" && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
+		fmt.Fprintln(p.err, "note: there is no token, so the pull request is told nothing: set GITHUB_TOKEN, or --github-token")
+	}
 	outcome, err := github.Publish(p.telling(), o, c)
 	if outcome.CommentURL != "" {
 		fmt.Fprintf(p.out, "comment: %s, %s\n", outcome.Comment, outcome.CommentURL)
