@@ -1,9 +1,12 @@
 package github
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +52,6 @@ func newClient(o *Options) (*client, error) {
 		transport = t
 	}
 	c := gh.NewClient(&http.Client{
-		Timeout:   requestTimeout,
 		Transport: &bearer{token: o.Token, hosts: []string{base.Host, graph.Host}, next: transport},
 	})
 	// GITHUB_API_URL is whole: Enterprise's has /api/v3 in it.
@@ -69,7 +71,8 @@ func graphQLFor(base *url.URL) string {
 	return u.String()
 }
 
-// bearer shows the token to GitHub's own hosts only, wherever a redirect leads.
+// bearer shows the token to GitHub's own hosts only, wherever a redirect leads, and
+// bounds each request's time.
 type bearer struct {
 	token string
 	hosts []string
@@ -77,12 +80,46 @@ type bearer struct {
 }
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	for _, h := range b.hosts {
-		if r.URL.Host == h {
-			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+b.token)
-			break
-		}
+	// Not http.Client.Timeout: go-github leaves the bodies of refusals open, each
+	// with a goroutine until that time.
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	r = r.Clone(ctx)
+	if slices.Contains(b.hosts, r.URL.Host) {
+		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	return b.next.RoundTrip(r)
+	res, err := b.next.RoundTrip(r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = &bounded{ReadCloser: res.Body, cancel: cancel, left: maxAnswer}
+	return res, nil
+}
+
+// maxAnswer bounds an answer: a page of a hundred comments of the greatest length.
+const maxAnswer = 64 << 20
+
+// bounded is a body that ends the request's time with itself, and doesn't go on for
+// ever.
+type bounded struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+	left   int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if err != nil {
+		b.cancel()
+	}
+	return n, err
+}
+
+func (b *bounded) Close() error {
+	b.cancel()
+	return b.ReadCloser.Close()
 }

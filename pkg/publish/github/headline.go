@@ -106,6 +106,15 @@ func provenance(w io.Writer, o *Options, c *Content) error {
 			parts = append(parts, label+" "+table.Inline(value, 2*nameWidth))
 		}
 	}
+	// In code nothing is looked for, and it can be copied as it stands.
+	verbatim := func(label, value string) {
+		switch value = table.Plain(value, 2*nameWidth); {
+		case strings.Contains(value, "`"):
+			add(label, value)
+		case value != "":
+			parts = append(parts, label+" `"+value+"`")
+		}
+	}
 	add("commit", or(p.SHA, o.Event.HeadSHA))
 	add("base", p.BaseSHA)
 	image := p.Image
@@ -115,7 +124,7 @@ func provenance(w io.Writer, o *Options, c *Content) error {
 			add("engine", strings.TrimSpace(d.Engine.Name+" "+d.Engine.Version))
 		}
 	}
-	add("image", image)
+	verbatim("image", image)
 	add("runner", p.Runner)
 	if d != nil {
 		facts(d, add)
@@ -125,7 +134,7 @@ func provenance(w io.Writer, o *Options, c *Content) error {
 		case at != "":
 			parts = append(parts, "["+link.name+"]("+at+")")
 		case link.at != "": // s3://…
-			add(link.name, link.at)
+			verbatim(link.name, link.at)
 		}
 	}
 	if len(parts) == 0 {

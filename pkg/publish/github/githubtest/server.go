@@ -132,8 +132,8 @@ func (s *Server) AddPull(p Pull) {
 	s.pulls = append(s.pulls, p)
 }
 
-// Comments of a pull request, the oldest first.
-func (s *Server) Comments(number int) []Comment {
+// CommentsOn a pull request, the oldest first.
+func (s *Server) CommentsOn(number int) []Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.on(number)
