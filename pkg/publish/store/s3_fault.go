@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 )
 
@@ -55,6 +56,31 @@ func (b *bucket) fault(done, name string, err error) error {
 	}
 	return f
 }
+
+// completing is the client of the transfer manager, which logs by itself that an
+// upload could not be completed: with words that may be logged.
+type completing struct {
+	*s3.Client
+	secrets *secrets
+}
+
+// CompleteMultipartUpload is called by the transfer manager.
+func (c completing) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, o ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
+	out, err := c.Client.CompleteMultipartUpload(ctx, in, o...)
+	if err != nil {
+		err = &scrubbed{printable(c.secrets.scrub(reason(err))), err}
+	}
+	return out, err
+}
+
+// scrubbed is an error in other words.
+type scrubbed struct {
+	text string
+	err  error
+}
+
+func (e *scrubbed) Error() string { return e.text }
+func (e *scrubbed) Unwrap() error { return e.err }
 
 // reason is what went wrong without the SDK's account of where in it.
 func reason(err error) string {
