@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 )
 
@@ -55,22 +54,6 @@ func (b *bucket) fault(done, name string, err error) error {
 		f.text += "; " + advice
 	}
 	return f
-}
-
-// completing is the client of the transfer manager, which logs by itself that an
-// upload could not be completed: with words that may be logged.
-type completing struct {
-	*s3.Client
-	secrets *secrets
-}
-
-// CompleteMultipartUpload is called by the transfer manager.
-func (c completing) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, o ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
-	out, err := c.Client.CompleteMultipartUpload(ctx, in, o...)
-	if err != nil {
-		err = &scrubbed{printable(c.secrets.scrub(reason(err))), err}
-	}
-	return out, err
 }
 
 // scrubbed is an error in other words.

@@ -107,18 +107,21 @@ func (b *bucket) putKnown(ctx context.Context, name string, from Source) error {
 				if without[1] {
 					b.probed.Store(true)
 				}
-				return b.wrote(name, again)
+				return b.wrote(ctx, name, again)
 			}
 		}
 		b.noChecksums.Store(checksums) // neither was the reason
 		b.noCreateOnly.Store(condition)
 	}
-	return b.wrote(name, err)
+	return b.wrote(ctx, name, err)
 }
 
-func (b *bucket) wrote(name string, err error) error {
-	if err == nil {
+func (b *bucket) wrote(ctx context.Context, name string, err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil: // the transfer manager hides it behind what came of it
+		err = ctx.Err()
 	}
 	return b.fault("written", name, err)
 }
@@ -199,17 +202,18 @@ func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error 
 // again: without TLS. The store then holds the body against the manifest's own hash.
 func (b *bucket) knownHash(sum string) func(*s3.Options) {
 	return func(o *s3.Options) {
-		if !strings.HasPrefix(b.endpoint, "http://") {
-			return
+		if b.plainHTTP() {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
+					func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+						return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
+					}), middleware.After)
+			})
 		}
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
-				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-					return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
-				}), middleware.After)
-		})
 	}
 }
+
+func (b *bucket) plainHTTP() bool { return strings.HasPrefix(b.endpoint, "http://") }
 
 func (b *bucket) sendParts(ctx context.Context, name string, from Source) error {
 	in := &transfermanager.UploadObjectInput{
