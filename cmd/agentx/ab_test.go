@@ -44,7 +44,7 @@ func TestABAsksFirst(t *testing.T) {
 		{up, down, []string{"--model", "sim"}, exitFailed, "the base's engine (--base-url) does not answer", "the head's engine ("},
 		{up, other.URL, nil, exitUsage, `the head's engine serves the model "sim", the base's "other"`, "does not answer"},
 		{up, up, []string{"--floor", "missing"}, exitUsage, "--floor missing", "does not answer"},
-		{up, up, []string{"--compare-with", "x"}, exitUsage, "--compare-with: ab compares its own two sides", "does not answer"},
+		{up, up, []string{"--compare-with", "x"}, exitUsage, "--compare-with: it compares its own two sides", "does not answer"},
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
 		var out, err bytes.Buffer

@@ -21,7 +21,7 @@ import (
 // dryRun prints the configuration that a run would have, as a configuration file,
 // and what it would start, as its comments. It judges the settings as the run
 // would, so that what passes here is not refused there.
-func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan enginePlan) error {
+func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan enginePlan, both [2]side) error {
 	filled, err := settle(&o)
 	if err != nil {
 		return &run.UsageError{Err: err}
@@ -31,6 +31,9 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 		return err
 	}
 	fmt.Fprint(w, r.explain(plan))
+	if r.alternates() {
+		fmt.Fprintf(w, "# It is played in turn with the base, in the order head, base, base, head, %d times: %s\n", r.Rounds, both[1].where)
+	}
 	return nil
 }
 

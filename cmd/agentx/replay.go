@@ -29,44 +29,60 @@ func (r *replayCmd) Run(c *console) error {
 	return r.finish(c, o)
 }
 
-// finish runs, shows what came out, and turns it into an error where asked. What
-// failed goes before a gate that tripped (decisions.md 31).
+// seen is a result with what was made of it.
+type seen struct {
+	run.Report
+	comparison *compare.Comparison // nil without a base, and where none could be made
+	gate       error               // trips an exit code although nothing failed
+	base       bool                // it is of what the engine under test is held against
+	repeat     bool                // of one that is there already
+}
+
+// finish runs, shows what came out, and turns it into an error where asked.
 func (r *replayFlags) finish(c *console, o run.Options) error {
-	against, err := r.base(c.err, &o)
+	all, err := r.measure(c, o)
+	return ended(all, err)
+}
+
+// ended is what a job comes to. What failed goes before a gate that tripped
+// (decisions.md 31).
+func ended(all []seen, err error) error {
 	if err != nil {
 		return err
 	}
-	reports, err := run.Sweep(c.ctx, o)
 	var gates []error
-	for _, report := range reports {
-		shown, gate := r.show(c, report, against)
-		err = errors.Join(err, shown)
-		if gate != nil && len(reports) > 1 {
-			gate = fmt.Errorf("concurrency %d: %w", report.Document.Settings.Concurrency, gate)
-		}
-		gates = append(gates, gate)
-	}
-	if err != nil {
-		return err
+	for _, s := range all {
+		gates = append(gates, s.gate)
 	}
 	return errors.Join(gates...)
 }
 
-// show shows one result, compares it where asked, and draws its report. gate is
-// what trips an exit code although nothing failed.
-func (r *replayFlags) show(c *console, report run.Report, against *base) (err, gate error) {
-	show := table.Options{HTTP: r.ShowTraceTiming, Color: inColor(c.out)}
-	err = table.Result(c.out, report.Document, show)
-	for _, f := range report.Fixed {
-		fmt.Fprintln(c.out, fixedLine(f.Document))
+// measure runs, and shows what came out.
+func (r *replayFlags) measure(c *console, o run.Options) (all []seen, err error) {
+	against, err := r.base(c.err, &o)
+	if err != nil {
+		return nil, err
 	}
-	if fixed := againstFixed(report.Dir, report.Document); len(fixed) > 0 {
-		fmt.Fprintln(c.out)
-		err = errors.Join(err, table.AgainstFixed(c.out, fixed, show))
+	reports, err := run.Sweep(c.ctx, o)
+	for _, report := range reports {
+		one, shown := r.show(c, report, against)
+		err = errors.Join(err, shown)
+		if one.gate != nil && len(reports) > 1 {
+			one.gate = fmt.Errorf("concurrency %d: %w", report.Document.Settings.Concurrency, one.gate)
+		}
+		all = append(all, one)
 	}
+	return all, err
+}
+
+// show shows one result, compares it where asked, and draws its report.
+func (r *replayFlags) show(c *console, report run.Report, against *base) (one seen, err error) {
+	one.Report = report
+	err = r.table(c, report)
 	var baseDir string
 	if against != nil && c.ctx.Err() == nil {
 		comparison, dir, compareErr := against.compare(c.out, report.Dir)
+		one.comparison = comparison
 		switch {
 		case comparison == nil:
 			compareErr = notCompared(compareErr)
@@ -74,16 +90,30 @@ func (r *replayFlags) show(c *console, report run.Report, against *base) (err, g
 			compareErr = errors.Join(compareErr, compared(comparison, false))
 		default:
 			baseDir = dir
-			gate = compared(comparison, r.FailOn == "regression")
+			one.gate = compared(comparison, r.FailOn == "regression")
 		}
 		err = errors.Join(err, compareErr)
 	}
 	fmt.Fprintf(c.out, "\nartifacts: %s\n", report.Dir)
 	c.report(report.Dir, report.Document, baseDir)
-	if gate == nil {
-		gate = r.gate(&report.Document.Validity)
+	if one.gate == nil {
+		one.gate = r.gate(&report.Document.Validity)
 	}
-	return err, gate
+	return one, err
+}
+
+// table shows the figures of a result and of the baselines after it.
+func (r *replayFlags) table(c *console, report run.Report) error {
+	show := table.Options{HTTP: r.ShowTraceTiming, Color: inColor(c.out)}
+	err := table.Result(c.out, report.Document, show)
+	for _, f := range report.Fixed {
+		fmt.Fprintln(c.out, fixedLine(f.Document))
+	}
+	if fixed := againstFixed(report.Dir, report.Document); len(fixed) > 0 {
+		fmt.Fprintln(c.out)
+		err = errors.Join(err, table.AgainstFixed(c.out, fixed, show))
+	}
+	return err
 }
 
 // base reads what the run will be compared with, and has it held against the run's

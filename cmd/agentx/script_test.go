@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"agentx": main})
+	testscript.Main(m, map[string]func(){"agentx": main, "agentx-post": main})
 }
 
 func TestScript(t *testing.T) {

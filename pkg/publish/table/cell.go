@@ -78,9 +78,11 @@ func fits(text string, width int) int {
 
 // markup takes away the meaning that characters have in GitHub's Markdown:
 // emphasis, code, links (written or recognised), HTML, mathematics, table cells,
-// and the mentions that would send mail.
+// and the mentions and references (@name, #1, GH-1) that would send mail or leave
+// marks elsewhere: those are found after Markdown is, so that only a character
+// between parts them.
 var markup = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `~`, `\~`, `[`, `\[`, `]`, `\]`, `#`, `\#`, `$`, `\$`, `|`, `\|`,
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `~`, `\~`, `[`, `\[`, `]`, `\]`, `#`, "\\#\u2060", `GH-`, "GH\u2060-", `gh-`, "gh\u2060-", `Gh-`, "Gh\u2060-", `gH-`, "gH\u2060-", `$`, `\$`, `|`, `\|`,
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `://`, `&#58;//`, `www.`, `www&#46;`, `@`, "@\u2060",
 )
 

@@ -41,8 +41,9 @@ func TestMarkdown(t *testing.T) {
 		"a|b":                  `a\|b`,
 		`a\|b`:                 `a\\\|b`,
 		"*b* _i_ `c` ~s~":      "\\*b\\* \\_i\\_ \\`c\\` \\~s\\~",
-		"![i](u) #1 $x$":       `!\[i\](u) \#1 \$x\$`,
+		"![i](u) #1 $x$":       "!\\[i\\](u) \\#\u20601 \\$x\\$",
 		"<b>&amp;</b>":         "&lt;b&gt;&amp;amp;&lt;/b&gt;",
+		"GH-7 gh-7":            "GH\u2060-7 gh\u2060-7",
 		"http://x www.x @team": "http&#58;//x www&#46;x @\u2060team",
 	} {
 		if got := markdown(in); got != want {

@@ -38,6 +38,15 @@ func (d *Driver) image(ctx context.Context, name string) (found, error) {
 	return d.local(ctx, name)
 }
 
+// Prepare makes sure that the image is here, and pulls it as the configuration
+// says, so that a job that needs several learns of a missing one before it begins.
+func (d *Driver) Prepare(ctx context.Context) error {
+	if _, err := d.image(ctx, d.config.Image); err != nil {
+		return fmt.Errorf("docker: %w", d.explain(err))
+	}
+	return nil
+}
+
 // local is the image that the daemon has.
 func (d *Driver) local(ctx context.Context, name string) (found, error) {
 	res, err := d.client.ImageInspect(ctx, name)

@@ -1,0 +1,94 @@
+package github
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// MaxBody is how long GitHub takes a comment, in characters. Counted here are UTF-16
+// units, which are never fewer than GitHub counts.
+const MaxBody = 65536
+
+// length of a text as GitHub's limit counts it, or more.
+func length(text string) int {
+	n := 0
+	for _, r := range text {
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return n
+}
+
+const markerStart, markerEnd = "<!-- agentx:v1 ", " -->"
+
+// maxMarker bounds the marker that is looked for in foreign text, in bytes.
+const maxMarker = 4096
+
+// marker is the first line of a comment, unseen: whose it is, and what it said.
+type marker struct {
+	workflow, cell string
+	standing       Standing
+	superseded     int64 // the comment that took its place
+}
+
+// maxName bounds the name of a workflow or cell within the marker, in bytes.
+const maxName = 256
+
+// encoded can stand in an HTML comment: neither blanks nor ">" nor "--" are in it.
+func encoded(v string) string {
+	if len(v) > maxName {
+		v = v[:maxName]
+	}
+	return strings.ReplaceAll(url.QueryEscape(v), "-", "%2D")
+}
+
+func (m *marker) String() string {
+	text := markerStart + "workflow=" + encoded(m.workflow) + " cell=" + encoded(m.cell) + " standing=" + encoded(string(m.standing))
+	if m.superseded != 0 {
+		text += " superseded=" + strconv.FormatInt(m.superseded, 10)
+	}
+	return text + markerEnd
+}
+
+// readMarker finds the marker in a comment's first line, and gives what follows it.
+func readMarker(body string) (m marker, rest string, ok bool) {
+	if !strings.HasPrefix(body, markerStart) {
+		return m, "", false
+	}
+	line, rest, _ := strings.Cut(body, "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if len(line) > maxMarker || !strings.HasSuffix(line, markerEnd) {
+		return m, "", false
+	}
+	for field := range strings.FieldsSeq(line[len(markerStart) : len(line)-len(markerEnd)]) {
+		key, value, _ := strings.Cut(field, "=")
+		value, err := url.QueryUnescape(value)
+		if err != nil {
+			return m, "", false
+		}
+		switch key {
+		case "workflow":
+			m.workflow = value
+		case "cell":
+			m.cell = value
+		case "standing":
+			m.standing = Standing(value)
+		case "superseded":
+			m.superseded, _ = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return m, rest, true
+}
+
+// same tells whether two markers are of the same workflow and cell.
+func (m *marker) same(other *marker) bool {
+	return encoded(m.workflow) == encoded(other.workflow) && encoded(m.cell) == encoded(other.cell)
+}
+
+// equal tells whether two bodies say the same: GitHub may change line ends and blanks
+// around them.
+func equal(a, b string) bool {
+	clean := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return clean(a) == clean(b)
+}

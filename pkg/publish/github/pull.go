@@ -1,0 +1,113 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	gh "github.com/google/go-github/v62/github"
+
+	"github.com/org/agentx-action/pkg/publish/table"
+)
+
+// pullRequest is the number of the pull request that the event is about; 0 when there
+// is none. With forks GitHub's payload of a workflow_run has no number, so it is looked
+// up by what the payload says of the head: its owner, branch and commit.
+func (c *client) pullRequest(ctx context.Context, o *Options) (int, error) {
+	e := &o.Event
+	switch {
+	case o.PullRequest > 0:
+		return o.PullRequest, nil
+	case e.PullRequest > 0:
+		return e.PullRequest, nil
+	case !e.Find:
+		return 0, nil
+	}
+	none := &Refused{
+		What: finding,
+		Why:  fmt.Sprintf("no pull request from %s has the head %s", table.Plain(e.HeadOwner+":"+e.HeadBranch, nameWidth), table.Plain(e.HeadSHA, nameWidth)),
+		ToDo: "name it, if it is there: --pull-request",
+	}
+	if e.HeadOwner == "" || e.HeadSHA == "" {
+		return 0, none
+	}
+	if e.HeadBranch != "" {
+		list, err := c.pulls(ctx, func(page gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+			return c.PullRequests.List(ctx, c.owner, c.repo, &gh.PullRequestListOptions{
+				State: "all", Head: e.HeadOwner + ":" + e.HeadBranch, ListOptions: page,
+			})
+		})
+		if err != nil {
+			return 0, err
+		}
+		if n := e.choose(list); n > 0 {
+			return n, nil
+		}
+	}
+	list, err := c.pulls(ctx, func(page gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+		return c.PullRequests.ListPullRequestsWithCommit(ctx, c.owner, c.repo, e.HeadSHA, &page)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if n := e.choose(list); n > 0 {
+		return n, nil
+	}
+	return 0, none
+}
+
+// maxPullPages bounds a search among pull requests.
+const maxPullPages = 10
+
+func (c *client) pulls(ctx context.Context, get func(gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error)) ([]*gh.PullRequest, error) {
+	var all []*gh.PullRequest
+	page := gh.ListOptions{PerPage: perPage, Page: 1}
+	for range maxPullPages {
+		var list []*gh.PullRequest
+		var res *gh.Response
+		err := c.retry.do(ctx, finding, func() (err error) {
+			list, res, err = get(page)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if res.NextPage == 0 {
+			break
+		}
+		page.Page = res.NextPage
+	}
+	return all, nil
+}
+
+// choose takes the pull request whose head is the event's commit, an open one first;
+// then the only open one of the branch, which has moved on since: the comment says
+// which commit it is of. Pull requests of other owners don't count, even with the same
+// commit, or a fork could have its result shown on the pull request of another.
+func (e *Event) choose(list []*gh.PullRequest) int {
+	var open, closed, moved []int
+	for _, pr := range list {
+		head := pr.GetHead()
+		if !strings.EqualFold(head.GetUser().GetLogin(), e.HeadOwner) {
+			continue
+		}
+		switch isOpen := pr.GetState() == "open"; {
+		case head.GetSHA() == e.HeadSHA && isOpen:
+			open = append(open, pr.GetNumber())
+		case head.GetSHA() == e.HeadSHA:
+			closed = append(closed, pr.GetNumber())
+		case isOpen && head.GetRef() == e.HeadBranch:
+			moved = append(moved, pr.GetNumber())
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return open[0]
+	case len(closed) > 0:
+		return closed[0]
+	case len(moved) == 1:
+		return moved[0]
+	}
+	return 0
+}
