@@ -144,7 +144,7 @@ func (b *bucket) connect(ctx context.Context) error {
 		s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	})
 	b.region = cfg.Region
-	b.manager = transfermanager.New(b.client, func(t *transfermanager.Options) {
+	b.manager = transfermanager.New(parts{b.client, b}, func(t *transfermanager.Options) {
 		t.PartSizeBytes, t.MultipartUploadThreshold = partSize, multipartFrom
 		t.Concurrency = partsAtOnce
 		t.FailTimeout = abortWithin

@@ -56,6 +56,15 @@ func (b *bucket) fault(done, name string, err error) error {
 	return f
 }
 
+// scrubbed is an error in other words.
+type scrubbed struct {
+	text string
+	err  error
+}
+
+func (e *scrubbed) Error() string { return e.text }
+func (e *scrubbed) Unwrap() error { return e.err }
+
 // reason is what went wrong without the SDK's account of where in it.
 func reason(err error) string {
 	var api smithy.APIError
@@ -107,7 +116,7 @@ func (b *bucket) advice(err error) string {
 		return fmt.Sprintf("there is no bucket %s at %s (region %s): check its name, the region and the endpoint", b.name, at, b.region)
 	case c == "ExpiredToken", c == "ExpiredTokenException", c == "TokenRefreshRequired", c == "RequestExpired":
 		return "the credentials have expired: ask for them right before publishing, or name a role to assume, for which they are asked for when needed"
-	case c == "InvalidAccessKeyId", c == "SignatureDoesNotMatch", c == "InvalidToken", c == "InvalidClientTokenId", c == "AuthFailure":
+	case c == "InvalidAccessKeyId", c == "SignatureDoesNotMatch", c == "InvalidToken", c == "InvalidClientTokenId", c == "AuthFailure", strings.Contains(c, "UserNotFound"):
 		return "the keys are not accepted at " + at + ": check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and that they are for this endpoint"
 	case c == "PermanentRedirect", c == "AuthorizationHeaderMalformed", c == "IllegalLocationConstraintException", status(err) == http.StatusMovedPermanently:
 		return fmt.Sprintf("the bucket lies in another region than %s%s: give its region", b.region, regionOf(err))

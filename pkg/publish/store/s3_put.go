@@ -27,41 +27,42 @@ const (
 	partSize      = 8 << 20
 	partsAtOnce   = 4
 	abortWithin   = 10 * time.Second // for the end of an upload that is given up
-	probeUpTo     = 1 << 20
+	probeUpTo     = 64 << 10
 	conflicts     = 5 // answers that another upload of the same key is going on
 )
 
 // metaSHA256 is the name under which an object keeps its hash.
 const metaSHA256 = "agentx-sha256"
 
-// Put creates an object with If-None-Match. A store that is found to ignore that is
-// asked beforehand whether there is an object, and afterwards whether it is ours.
+// Put creates an object with If-None-Match. A store that ignores that, or of which
+// that isn't known yet, is asked beforehand whether there is an object, and afterwards
+// whether it is ours; and every store for one that is sent in parts, since some ignore
+// it only there.
 func (b *bucket) Put(ctx context.Context, name string, from Source) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if !b.noCreateOnly.Load() {
-		err := b.putKnown(ctx, name, from)
-		if err == nil && from.Size <= probeUpTo && b.probed.CompareAndSwap(false, true) {
-			err = b.probe(ctx, name, from)
-		}
-		if !b.noCreateOnly.Load() {
+	asked := from.Size >= multipartFrom || b.noCreateOnly.Load() || !b.probed.Load()
+	if asked {
+		switch _, err := b.Head(ctx, name); {
+		case err == nil:
+			return b.fault("written", name, ErrExists)
+		case !errors.Is(err, ErrNotFound):
 			return err
 		}
-		if err == nil { // it was the first object, and another could have been replaced
-			return b.isOurs(ctx, name, from)
-		}
-	}
-	switch _, err := b.Head(ctx, name); {
-	case err == nil:
-		return b.fault("written", name, ErrExists)
-	case !errors.Is(err, ErrNotFound):
-		return err
 	}
 	if err := b.putKnown(ctx, name, from); err != nil {
 		return err
 	}
-	return b.isOurs(ctx, name, from)
+	if from.Size <= probeUpTo && b.probed.CompareAndSwap(false, true) {
+		if err := b.probe(ctx, name, from); err != nil {
+			return err
+		}
+	}
+	if asked {
+		return b.isOurs(ctx, name, from)
+	}
+	return nil
 }
 
 // probe finds out whether the store keeps create-only: the same object again must be
@@ -106,18 +107,21 @@ func (b *bucket) putKnown(ctx context.Context, name string, from Source) error {
 				if without[1] {
 					b.probed.Store(true)
 				}
-				return b.wrote(name, again)
+				return b.wrote(ctx, name, again)
 			}
 		}
 		b.noChecksums.Store(checksums) // neither was the reason
 		b.noCreateOnly.Store(condition)
 	}
-	return b.wrote(name, err)
+	return b.wrote(ctx, name, err)
 }
 
-func (b *bucket) wrote(name string, err error) error {
-	if err == nil {
+func (b *bucket) wrote(ctx context.Context, name string, err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil: // the transfer manager hides it behind what came of it
+		err = ctx.Err()
 	}
 	return b.fault("written", name, err)
 }
@@ -198,17 +202,18 @@ func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error 
 // again: without TLS. The store then holds the body against the manifest's own hash.
 func (b *bucket) knownHash(sum string) func(*s3.Options) {
 	return func(o *s3.Options) {
-		if !strings.HasPrefix(b.endpoint, "http://") {
-			return
+		if b.plainHTTP() {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
+					func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+						return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
+					}), middleware.After)
+			})
 		}
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
-				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-					return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
-				}), middleware.After)
-		})
 	}
 }
+
+func (b *bucket) plainHTTP() bool { return strings.HasPrefix(b.endpoint, "http://") }
 
 func (b *bucket) sendParts(ctx context.Context, name string, from Source) error {
 	in := &transfermanager.UploadObjectInput{

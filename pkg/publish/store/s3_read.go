@@ -116,6 +116,9 @@ func (b *bucket) tidy(ctx context.Context, in string) (removed int, err error) {
 	ask := &s3.ListMultipartUploadsInput{Bucket: &b.name, Prefix: aws.String(b.key(in) + "/")}
 	for range maxListed / 1000 {
 		page, err := b.client.ListMultipartUploads(ctx, ask)
+		if code(err) == "NoSuchUpload" { // how some say that there is none
+			return removed, nil
+		}
 		if err != nil {
 			return removed, b.fault("searched for unfinished parts", in, err)
 		}

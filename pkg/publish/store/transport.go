@@ -49,15 +49,21 @@ func httpClient(proxy *httpproxy.Config, s *secrets) *awshttp.BuildableClient {
 type quiet struct{ net.Conn }
 
 func (q *quiet) Read(p []byte) (int, error) {
-	if err := q.SetDeadline(time.Now().Add(silence)); err != nil {
+	if err := q.renew(); err != nil {
 		return 0, err
 	}
 	return q.Conn.Read(p)
 }
 
 func (q *quiet) Write(p []byte) (int, error) {
-	if err := q.SetDeadline(time.Now().Add(silence)); err != nil {
+	if err := q.renew(); err != nil {
 		return 0, err
 	}
-	return q.Conn.Write(p)
+	n, err := q.Conn.Write(p)
+	if err == nil { // a slow one used up the time of its answer
+		err = q.renew()
+	}
+	return n, err
 }
+
+func (q *quiet) renew() error { return q.SetDeadline(time.Now().Add(silence)) }

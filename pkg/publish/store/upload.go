@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -64,10 +66,7 @@ func Upload(ctx context.Context, s Store, dir string, key Key, o UploadOptions) 
 	if err := key.Validate(); err != nil {
 		return u.done, err
 	}
-	if _, err := compare.Check(dir); err != nil {
-		return u.done, err
-	}
-	m, text, err := result.ReadManifest(dir)
+	m, text, err := verify(dir)
 	if err != nil {
 		return u.done, err
 	}
@@ -84,6 +83,40 @@ func Upload(ctx context.Context, s Store, dir string, key Key, o UploadOptions) 
 	}
 	u.done.Sent, u.done.SentBytes = u.lines.sent()
 	return u.done, err
+}
+
+// verify holds the folder against its manifest, but for the bytes of large files: they
+// are held against it while they are sent, before anybody sees the run.
+func verify(dir string) (*result.Manifest, []byte, error) {
+	m, text, err := result.ReadManifest(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && compare.HoldsRun(dir):
+		return nil, nil, &compare.FolderError{Dir: dir, Why: compare.Unfinished}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, &compare.FolderError{Dir: dir, Why: compare.NoRun}
+	case err != nil:
+		return nil, nil, &compare.FolderError{Dir: dir, Why: compare.NotWhole, Err: err}
+	}
+	large := map[string]int64{}
+	for _, f := range m.Files {
+		if f.Size >= multipartFrom {
+			large[f.Path] = f.Size
+		}
+	}
+	if _, err := result.VerifyBut(dir, func(name string) bool {
+		size, ok := large[name]
+		if !ok {
+			return false
+		}
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
+		return err == nil && info.Mode().IsRegular() && info.Size() == size
+	}); err != nil {
+		return nil, nil, &compare.FolderError{Dir: dir, Why: compare.NotWhole, Err: err}
+	}
+	if _, err := result.Read(dir); err != nil {
+		return nil, nil, &compare.FolderError{Dir: dir, Why: compare.NotWhole, Err: err}
+	}
+	return m, text, nil
 }
 
 // upload is one that goes on.
