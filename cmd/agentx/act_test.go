@@ -82,7 +82,7 @@ func TestAct(t *testing.T) {
 	if strings.Contains(string(out), "ghs_canary") {
 		t.Error("the token is in the log")
 	}
-	comments := api.Comments(actionPull)
+	comments := api.CommentsOn(actionPull)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, "NOT COMPARED") {
 		t.Errorf("comments %+v", comments)
 	}

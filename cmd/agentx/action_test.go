@@ -227,7 +227,7 @@ func TestActionPullRequest(t *testing.T) {
 	h.inputs["store"], h.inputs["check-run"] = "kept", "agentx"
 	s := h.run("agentx", "action")
 	s.want(t, exitDone, "::group::Run\n", "::endgroup::\n", "comment: created")
-	comments := h.api.Comments(actionPull)
+	comments := h.api.CommentsOn(actionPull)
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, actionHead[:7]) || !strings.Contains(comments[0].Body, "https://github.test/octo/engine/actions/runs/55") {
 		t.Fatalf("comments %+v", comments)
 	}
@@ -256,7 +256,7 @@ func TestActionPullRequest(t *testing.T) {
 		t.Errorf("the post step ended with %d and wrote again:\n%s%s", post.code, post.log, post.summary)
 	}
 	h.extra = []string{"GITHUB_TOKEN=ghs_job"}
-	if again := h.run("agentx", "publish", "artifacts", "--cell", "sim-c2", "--store", "kept"); !strings.Contains(again.log, "comment: u") || len(h.api.Comments(actionPull)) != 1 {
+	if again := h.run("agentx", "publish", "artifacts", "--cell", "sim-c2", "--store", "kept"); !strings.Contains(again.log, "comment: u") || len(h.api.CommentsOn(actionPull)) != 1 {
 		t.Errorf("published again (%d):\n%s", again.code, again.log)
 	}
 	if again := h.run("agentx", "publish", "artifacts", "--cell", "sim-c2", "--store", "kept"); !strings.Contains(again.log, "comment: unchanged") {
@@ -305,8 +305,8 @@ func TestActionFork(t *testing.T) {
 	later.dir, later.extra = h.dir, []string{"GITHUB_TOKEN=ghs_job"}
 	later.api.AddPull(githubtest.Pull{Number: 9, State: "open", HeadSHA: actionHead, HeadOwner: "stranger", HeadBranch: "main"})
 	later.run("agentx", "publish", "artifacts", "--cell", "c").want(t, exitDone, "comment: created")
-	if len(later.api.Comments(9)) != 1 || len(later.api.Comments(actionPull)) != 0 {
-		t.Errorf("comments on 9: %v, on 7: %v", later.api.Comments(9), later.api.Comments(actionPull))
+	if len(later.api.CommentsOn(9)) != 1 || len(later.api.CommentsOn(actionPull)) != 0 {
+		t.Errorf("comments on 9: %v, on 7: %v", later.api.CommentsOn(9), later.api.CommentsOn(actionPull))
 	}
 }
 
@@ -334,15 +334,15 @@ func TestActionCodes(t *testing.T) {
 	h.inputs["benchmark-duration"], h.inputs["base-image"] = "1", "x"
 	s := h.run("agentx", "action")
 	s.want(t, exitUsage, "--base-image: needs --image")
-	if len(h.api.Comments(actionPull)) > 0 || s.summary == "" {
-		t.Errorf("a fault of the configuration: comments %v, summary %q", h.api.Comments(actionPull), s.summary)
+	if len(h.api.CommentsOn(actionPull)) > 0 || s.summary == "" {
+		t.Errorf("a fault of the configuration: comments %v, summary %q", h.api.CommentsOn(actionPull), s.summary)
 	}
 	delete(h.inputs, "base-image")
 	h.inputs["sim-set"] = "faults.error_rate=1"
 	s = h.run("agentx", "action")
 	s.want(t, exitFailed, "did not get ready")
-	if s.outputs["verdict"] != "failed" || len(h.api.Comments(actionPull)) != 1 || !strings.Contains(h.api.Comments(actionPull)[0].Body, "did not get ready") {
-		t.Errorf("verdict %q, comments %v", s.outputs["verdict"], h.api.Comments(actionPull))
+	if s.outputs["verdict"] != "failed" || len(h.api.CommentsOn(actionPull)) != 1 || !strings.Contains(h.api.CommentsOn(actionPull)[0].Body, "did not get ready") {
+		t.Errorf("verdict %q, comments %v", s.outputs["verdict"], h.api.CommentsOn(actionPull))
 	}
 	delete(h.inputs, "sim-set")
 	h.inputs["scenario"], h.inputs["unsafe-override"], h.inputs["random-seed"] = "inferencex-agentx-mvp", "true", "1"
@@ -386,7 +386,7 @@ func TestActionCancelled(t *testing.T) {
 	}
 	post := h.run("agentx-post", "action")
 	post.want(t, exitDone, "comment: created")
-	if body := h.api.Comments(actionPull)[0].Body; !strings.Contains(body, "cancelled") {
+	if body := h.api.CommentsOn(actionPull)[0].Body; !strings.Contains(body, "cancelled") {
 		t.Errorf("the comment:\n%s", body)
 	}
 	if refs := h.stored("kept"); !slices.Equal(refs, []string{"pr-7 " + actionHead[:12]}) {
@@ -444,7 +444,7 @@ func TestActionKilled(t *testing.T) {
 	if left := j.engine(); len(left) > 0 {
 		t.Errorf("the engine is still there: %v\n%s", left, post.log)
 	}
-	if body := h.api.Comments(actionPull)[0].Body; !strings.Contains(body, "before it could publish") {
+	if body := h.api.CommentsOn(actionPull)[0].Body; !strings.Contains(body, "before it could publish") {
 		t.Errorf("the comment:\n%s", body)
 	}
 }
@@ -472,7 +472,7 @@ func TestActionSecrets(t *testing.T) {
 		t.Error("the engine's output commands the runner")
 	}
 	seen := map[string]string{"log": s.log, "summary": s.summary, "outputs": fmt.Sprint(s.outputs), "check run": fmt.Sprint(h.api.CheckRuns())}
-	for _, c := range h.api.Comments(actionPull) {
+	for _, c := range h.api.CommentsOn(actionPull) {
 		seen["comment"] += c.Body
 	}
 	files := 0

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/org/agentx-action/pkg/engine/deploy/docker/dockertest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"agentx": main, "agentx-post": main})
+	testscript.Main(dockertest.Wrap(m), map[string]func(){"agentx": main, "agentx-post": main})
 }
 
 func TestScript(t *testing.T) {
