@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/org/agentx-action/pkg/config"
+	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/engine/deploy/preset"
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/run"
@@ -197,13 +198,13 @@ func hide(e *config.Entry) {
 		e.Key.Secret = slices.ContainsFunc(e.Text, func(text string) bool { return !onlyVariable.MatchString(text) })
 	}
 	e.Hidden = make([]bool, len(e.Text))
-	masked := preset.Mask(e.Text)
+	masked := deploy.MaskFlags(e.Text)
 	for i, text := range e.Text {
 		name, _, _ := strings.Cut(text, "=")
 		u, err := url.Parse(text)
 		switch {
 		case e.Raw && strings.Contains(text, "${"):
-		case e.Key.Kind == config.Map && preset.SecretName(name),
+		case e.Key.Kind == config.Map && deploy.SecretName(name),
 			(e.Key.Name == "args" || e.Key.Name == "engine-command") && masked[i] != text,
 			err == nil && u.User != nil:
 			e.Hidden[i] = true

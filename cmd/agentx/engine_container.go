@@ -29,7 +29,7 @@ func (e *engineFlags) env(base []deploy.Var, in planInput, errs *errorList) []de
 		out = append(out, v)
 	}
 	for _, name := range sortedKeys(e.EngineEnv) {
-		set("engine-env", deploy.Var{Name: name, Value: e.EngineEnv[name], Secret: preset.SecretName(name) || slices.Contains(in.Masked, name)})
+		set("engine-env", deploy.Var{Name: name, Value: e.EngineEnv[name], Secret: deploy.SecretName(name) || slices.Contains(in.Masked, name)})
 	}
 	for _, name := range e.EngineSecretEnv {
 		value, ok := in.Lookup(name)

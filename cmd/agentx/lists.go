@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/org/agentx-action/pkg/engine/deploy/preset"
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // listFlags take several words, as in --url a b: AIPerf's command line reads on
@@ -90,7 +90,7 @@ func redactArgs(args []string) []string {
 		case name == "--args" || name == "--engine-command":
 			hide = false
 			if flag, word, ok := strings.Cut(a, "="); ok {
-				a = flag + "=" + preset.Mask([]string{before, word})[1] // --api-key may be a word by itself
+				a = flag + "=" + deploy.MaskFlags([]string{before, word})[1] // --api-key may be a word by itself
 				before = word
 			}
 		case strings.HasPrefix(a, "-"):

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/org/agentx-action/pkg/engine/deploy/preset"
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // plain words need no quotes in a shell.
@@ -50,7 +50,7 @@ func (p enginePlan) commandLine() string {
 }
 
 func (p enginePlan) processLine() string {
-	return p.withSecrets(shellQuote(preset.Mask(p.Argv)))
+	return p.withSecrets(shellQuote(deploy.MaskFlags(p.Argv)))
 }
 
 // withSecrets puts the environment before a command.
@@ -122,5 +122,5 @@ func (p enginePlan) dockerLine() string {
 	}
 	words = append(words, p.Image)
 	words = append(words, follow...)
-	return shellQuote(append(words, preset.Mask(p.Argv)...))
+	return shellQuote(append(words, deploy.MaskFlags(p.Argv)...))
 }

@@ -103,6 +103,9 @@ func (s *simCmd) Run(c *console) error {
 	if s.Model != "" {
 		cfg.Model = s.Model
 	}
+	if cfg.Version == "" || cfg.Version == "sim" {
+		cfg.Version = run.Version
+	}
 	if s.APIKey != "" {
 		cfg.APIKey = s.APIKey
 	}

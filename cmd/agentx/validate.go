@@ -1,41 +1,97 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/compare"
+	"github.com/org/agentx-action/pkg/run"
 )
 
-// validateCmd checks a folder of artifacts.
+// validateCmd checks artifacts.
 type validateCmd struct {
-	Path string `arg:"" help:"Folder of a run's artifacts."`
+	Path string `arg:"" help:"Folder of a run's artifacts, of a sweep's, or one document: result.json, run.json, comparison.json, a noise floor, a manifest."`
 }
 
 // Run is called by the parser.
 func (v *validateCmd) Run(c *console) error {
-	if filepath.Base(v.Path) == result.FileResult { // a person means its folder
-		v.Path = filepath.Dir(v.Path)
+	info, err := os.Stat(v.Path)
+	switch {
+	case err != nil:
+		return &run.UsageError{Err: err}
+	case info.IsDir():
+		return validateFolders(c.out, v.Path)
+	case filepath.Base(v.Path) == result.FileResult: // a person means its folder
+		return validateFolder(c.out, filepath.Dir(v.Path))
 	}
-	problems, err := result.Check(v.Path)
+	return validateFile(c.out, v.Path)
+}
+
+// validateFolders checks a run's folder, or those of the runs in it.
+func validateFolders(out io.Writer, dir string) error {
+	if compare.HoldsRun(dir) {
+		return validateFolder(out, dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	found := 0
+	for _, e := range entries {
+		if sub := filepath.Join(dir, e.Name()); e.IsDir() && compare.HoldsRun(sub) {
+			found++
+			errs = append(errs, validateFolder(out, sub))
+		}
+	}
+	if found == 0 {
+		return validateFolder(out, dir) // and say what is missing
+	}
+	return errors.Join(errs...)
+}
+
+func validateFolder(out io.Writer, dir string) error {
+	problems, err := result.Check(dir)
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		fmt.Fprintln(c.out, p)
+		fmt.Fprintln(out, p)
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%s: the artifacts are not whole; problems: %d", v.Path, len(problems))
+		return fmt.Errorf("%s: the artifacts are not whole; problems: %d", dir, len(problems))
 	}
-	doc, err := result.Read(v.Path)
+	doc, err := result.Read(dir)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%s: the result fits its schema, its files and its records\n", v.Path)
+	fmt.Fprintf(out, "%s: the result fits its schema, its files and its records\n", dir)
 	valid := "not judged"
 	if doc.Validity.SubmissionValid != nil {
 		valid = fmt.Sprint(*doc.Validity.SubmissionValid)
 	}
-	fmt.Fprintf(c.out, "submission_valid: %s, trusted: %v\n", valid, doc.Validity.Trusted)
+	fmt.Fprintf(out, "submission_valid: %s, trusted: %v\n", valid, doc.Validity.Trusted)
+	return nil
+}
+
+// maxDocument bounds a document that is read, in bytes.
+const maxDocument = 64 << 20
+
+// validateFile holds one document against the schema of its kind.
+func validateFile(out io.Writer, name string) error {
+	text, err := readBounded(name, maxDocument)
+	if err != nil {
+		return err
+	}
+	kind, err := result.ValidateAny(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Fprintf(out, "%s: fits the schema of %s\n", name, strings.TrimPrefix(kind, "agentx."))
 	return nil
 }

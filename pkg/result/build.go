@@ -225,13 +225,14 @@ func engineCache(c *Counters) *EngineCache {
 		Local:    engineShare(c.PrefixCacheHits, c.PrefixCacheQueries, c.Requests),
 		External: engineShare(c.ExternalCacheHits, c.ExternalCacheQueries, c.Requests),
 	}
+	bySource := c.bySource()
 	total := 0.0
-	for _, n := range c.PromptTokensBySource {
+	for _, n := range bySource {
 		total += n
 	}
 	if total > 0 {
 		e.BySource = map[string]float64{}
-		for source, n := range c.PromptTokensBySource {
+		for source, n := range bySource {
 			e.BySource[source] = n / total
 		}
 	}
@@ -239,6 +240,23 @@ func engineCache(c *Counters) *EngineCache {
 		return nil
 	}
 	return e
+}
+
+// bySource are the prompt tokens by source. vLLM tells the tiers of its cache apart
+// from what was computed; they take the place of its local and external hits.
+func (c *Counters) bySource() map[string]float64 {
+	computed, whole := c.PromptTokensBySource["local_compute"]
+	switch {
+	case len(c.CachedPromptTokensBySource) == 0:
+		return c.PromptTokensBySource
+	case !whole:
+		return c.CachedPromptTokensBySource
+	}
+	out := map[string]float64{"local_compute": computed}
+	for tier, n := range c.CachedPromptTokensBySource {
+		out[tier] += n
+	}
+	return out
 }
 
 func engineShare(hits, queries, requests *float64) *summary.Share {

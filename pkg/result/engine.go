@@ -75,6 +75,21 @@ type Counters struct {
 	ExternalCacheHits *float64 `json:"external_cache_hits,omitzero"`
 	// Prompt tokens by where they came from, by the engine's own names.
 	PromptTokensBySource map[string]float64 `json:"prompt_tokens_by_source,omitzero"`
+	// Cached prompt tokens by the tier of the cache that supplied them, by the
+	// engine's own names; they add up to the hits of the prefix caches.
+	CachedPromptTokensBySource map[string]float64 `json:"cached_prompt_tokens_by_source,omitzero"`
+	// Requests turned away because the engine's queue was full.
+	AdmissionRejections *float64 `json:"admission_rejections,omitzero"`
+	// Speculative decoding: drafts made.
+	SpecDrafts *float64 `json:"spec_decode_drafts,omitzero"`
+	// Tokens in them.
+	SpecDraftTokens *float64 `json:"spec_decode_draft_tokens,omitzero"`
+	// Tokens of them that were accepted.
+	SpecAcceptedTokens *float64 `json:"spec_decode_accepted_tokens,omitzero"`
+	// Tokens a draft brought, with the one that comes without it: 1 + accepted/drafts.
+	SpecAcceptanceLength *float64 `json:"spec_decode_acceptance_length,omitzero"`
+	// Share of the drafts' tokens that was accepted, 0..1.
+	SpecAcceptanceRate *float64 `json:"spec_decode_acceptance_rate,omitzero"`
 	// Prompt tokens that were not computed, whatever their source.
 	CachedPromptTokens *float64 `json:"cached_prompt_tokens,omitzero"`
 	// Prompt tokens computed, recomputation after a preemption included.
@@ -107,6 +122,10 @@ type Counters struct {
 	WaitingMean *float64 `json:"waiting_mean,omitzero"`
 	// Peak of the same.
 	WaitingMax *float64 `json:"waiting_max,omitzero"`
+	// Those waiting for something else than capacity, mean over time.
+	WaitingDeferredMean *float64 `json:"waiting_deferred_mean,omitzero"`
+	// Peak of the same.
+	WaitingDeferredMax *float64 `json:"waiting_deferred_max,omitzero"`
 	// Host memory of the KV cache in use, 0..1, peak.
 	HostKVUsageMax *float64 `json:"host_kv_usage_max,omitzero"`
 	// Why a figure that this engine could show is absent, by the figure's name.

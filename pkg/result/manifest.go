@@ -58,11 +58,7 @@ func WriteManifest(dir, runID string) error {
 		}
 		m.Files = append(m.Files, f)
 	}
-	text, err := encode(&m)
-	if err != nil {
-		return err
-	}
-	return writeBytes(root, FileManifest, text)
+	return writeManifest(root, &m)
 }
 
 // readManifest reads it without looking at the files.
@@ -109,8 +105,9 @@ func (m *Manifest) Find(path string) (File, bool) {
 
 // Add enters files that were written after the run into its manifest, or renews
 // their entries. Those of all others stay, so that nothing altered since is taken
-// for the run's.
+// for the run's. The manifest of a run in whose folder it lies is renewed too.
 func Add(dir string, names ...string) error {
+	parent := ParentOf(dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -127,12 +124,10 @@ func Add(dir string, names ...string) error {
 		}
 		m.Files = append(slices.DeleteFunc(m.Files, func(old File) bool { return old.Path == name }), f)
 	}
-	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	text, err := encode(m)
-	if err != nil {
+	if err := writeManifest(root, m); err != nil {
 		return err
 	}
-	return writeBytes(root, FileManifest, text)
+	return parent.Renew(func(name string) bool { return slices.Contains(names, name) })
 }
 
 func verify(root *os.Root, but func(name string) bool) (*Manifest, error) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	jsonschemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -109,23 +110,65 @@ func validate(name string, doc []byte) error {
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
+	more, err := moreMembers(name, v)
+	if err != nil {
+		return err
+	}
 	err = schema.Validate(v)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
 	}
 	e := &SchemaError{Schema: name}
-	collect(invalid, e)
+	collect(invalid, e, more)
+	if len(e.Faults) == 0 {
+		return nil
+	}
 	slices.SortStableFunc(e.Faults, func(a, b SchemaFault) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return e
 }
 
-// collect walks to the causes that have no further cause.
-func collect(v *jsonschema.ValidationError, into *SchemaError) {
+// moreMembers tells whether a document was written by a newer program, which may
+// have added to it.
+func moreMembers(schema string, doc any) (bool, error) {
+	top, _ := doc.(map[string]any)
+	version, isText := top["schema_version"].(string)
+	for _, k := range kinds {
+		if k.schema == schema && isText {
+			return newer(version, k.version)
+		}
+	}
+	return false, nil
+}
+
+// ValidateAny holds a document against the schema of its kind, which it says itself.
+func ValidateAny(doc []byte) (kindName string, err error) {
+	if len(doc) > maxDocument {
+		return "", fmt.Errorf("larger than %d bytes", maxDocument)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return "", fmt.Errorf("not JSON: %w", err)
+	}
+	top, _ := v.(map[string]any)
+	name, _ := top["kind"].(string)
+	k, known := kinds[name]
+	if !known {
+		return "", fmt.Errorf("its kind is %q, no document of ours; those are %s", name, strings.Join(Kinds(), ", "))
+	}
+	return name, validate(k.schema, doc)
+}
+
+// collect walks to the causes that have no further cause. Of a newer document,
+// members that this program does not know are no fault.
+func collect(v *jsonschema.ValidationError, into *SchemaError, more bool) {
 	for _, c := range v.Causes {
-		collect(c, into)
+		collect(c, into, more)
 	}
 	if len(v.Causes) > 0 {
+		return
+	}
+	if _, unknown := v.ErrorKind.(*jsonschemakind.AdditionalProperties); unknown && more {
 		return
 	}
 	var pointer strings.Builder

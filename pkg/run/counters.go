@@ -62,6 +62,35 @@ func counted(c *result.Counters, d scrape.Delta) {
 		if source, ok := name.Source(); ok {
 			put(&c.PromptTokensBySource, source, v)
 		}
+		if tier, ok := name.CachedSource(); ok {
+			put(&c.CachedPromptTokensBySource, tier, v)
+		}
+	}
+	speculated(c, d)
+}
+
+// speculated are figures that only some engines have, so that none is missed.
+func speculated(c *result.Counters, d scrape.Delta) {
+	for name, to := range map[scrape.Name]**float64{
+		scrape.AdmissionRejections: &c.AdmissionRejections,
+		scrape.SpecDrafts:          &c.SpecDrafts,
+		scrape.SpecDraftTokens:     &c.SpecDraftTokens,
+		scrape.SpecAcceptedTokens:  &c.SpecAcceptedTokens,
+	} {
+		if v, ok := d.Counters[name]; ok {
+			*to = &v
+		}
+	}
+	if c.SpecAcceptedTokens == nil {
+		return
+	}
+	if c.SpecDrafts != nil && *c.SpecDrafts > 0 {
+		length := 1 + *c.SpecAcceptedTokens / *c.SpecDrafts
+		c.SpecAcceptanceLength = &length
+	}
+	if c.SpecDraftTokens != nil && *c.SpecDraftTokens > 0 {
+		rate := *c.SpecAcceptedTokens / *c.SpecDraftTokens
+		c.SpecAcceptanceRate = &rate
 	}
 }
 
@@ -76,11 +105,12 @@ func missing(c *result.Counters, d scrape.Delta) (why map[string]string) {
 
 func gauged(c *result.Counters, g map[scrape.Name]scrape.Level) {
 	for name, to := range map[scrape.Name][2]**float64{
-		scrape.Running:      {&c.RunningMean, &c.RunningMax},
-		scrape.Waiting:      {&c.WaitingMean, &c.WaitingMax},
-		scrape.KVUsageMean:  {&c.KVUsageMean, nil},
-		scrape.KVUsageMax:   {nil, &c.KVUsageMax},
-		scrape.HostUsageMax: {nil, &c.HostKVUsageMax},
+		scrape.Running:         {&c.RunningMean, &c.RunningMax},
+		scrape.Waiting:         {&c.WaitingMean, &c.WaitingMax},
+		scrape.WaitingDeferred: {&c.WaitingDeferredMean, &c.WaitingDeferredMax},
+		scrape.KVUsageMean:     {&c.KVUsageMean, nil},
+		scrape.KVUsageMax:      {nil, &c.KVUsageMax},
+		scrape.HostUsageMax:    {nil, &c.HostKVUsageMax},
 	} {
 		l, ok := g[name]
 		if ok && to[0] != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/org/agentx-action/pkg/engine/sim"
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
 	"github.com/org/agentx-action/pkg/result"
@@ -226,6 +227,9 @@ func (s *session) engineFacts() result.EngineFacts {
 	}
 	if s.Sim != nil {
 		f.Name, f.Version = "sim", Version
+		if v := s.Sim.Version; v != "" && v != sim.Default().Version {
+			f.Version = v
+		}
 		if text, err := json.Marshal(s.Sim, json.Deterministic(true)); err == nil {
 			f.Args = []string{string(text)} // its parameters are what an engine's arguments are
 		}
@@ -234,6 +238,12 @@ func (s *session) engineFacts() result.EngineFacts {
 	f.SessionRouting = sessionRouting(&s.Client)
 	if s.scraper != nil {
 		s.scraper.fill(&f)
+	}
+	if f.Name == "" {
+		f.Name = s.told.name
+	}
+	if f.Version == "" {
+		f.Version = s.told.version
 	}
 	if f.ColdStart != nil {
 		f.ColdStart.Reset = s.wasReset

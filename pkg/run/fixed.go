@@ -176,6 +176,7 @@ func (s *session) fixedPoint(ctx context.Context, p point) (Report, error) {
 	defer s.client.Close()
 	cfg.Model = s.Models[0]
 	s.scraper = newScraper(ctx, s)
+	s.identify(ctx)
 	proof, err := s.prepareFixed(ctx, &cfg)
 	if err != nil {
 		s.scraper.stop()

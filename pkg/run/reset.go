@@ -1,21 +1,11 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
-
-	"github.com/org/agentx-action/pkg/engine/scrape"
-	"github.com/org/agentx-action/pkg/load/openai"
-	"github.com/org/agentx-action/pkg/result/record"
-	"github.com/org/agentx-action/pkg/workload/prompt"
-	"github.com/org/agentx-action/pkg/workload/prompt/words"
 )
 
 // cacheProof says whether the engine's prefix cache was empty before the
@@ -43,34 +33,98 @@ const (
 	resetPause = 300 * time.Millisecond
 )
 
-// resetCache empties the engine's prefix cache and proves it with one prompt:
-// sent twice its prefix is found, and after the reset it no longer is.
+// resetCache empties the engines' prefix caches and proves it, of each engine by
+// itself: behind a router one prompt may reach any of them.
 func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
-	p := &resetProbe{session: s, chat: chat}
+	targets, err := s.engineTargets()
+	if err != nil {
+		return cacheProof{text: err.Error()}
+	}
+	whole := cacheProof{proven: true}
+	for i, t := range targets {
+		one := s.resetOne(ctx, t, chat)
+		if len(targets) == 1 {
+			whole = one
+			break
+		}
+		whole.proven = whole.proven && one.proven
+		if one.caching != nil && (whole.caching == nil || *one.caching) {
+			whole.caching = one.caching
+		}
+		if i > 0 {
+			whole.text += "; "
+		}
+		whole.text += redact(t.base) + ": " + one.text
+	}
+	if why := s.unseen(targets); why != "" {
+		whole.proven = false
+		whole.text += "; " + why
+	}
+	return whole
+}
+
+// unseen says why there may be engines whose caches nobody has looked at; "" where
+// there are none.
+func (s *session) unseen(targets []engineTarget) string {
+	k := s.scraper
+	var replicas int
+	if s.keeper != nil && s.keeper.up != nil {
+		replicas = s.keeper.up.Facts.Replicas
+	}
+	const give = "give the engines' own pages with --server-metrics"
+	switch {
+	case k.routerOnly():
+		return "only a router's metrics page is known, and the reset through it may have reached any of its engines: " + give
+	case len(s.MetricsURLs) > 1 && len(k.silent) > 0:
+		return fmt.Sprintf("no metrics page at %s, so that engine was neither reset nor asked by itself", redact(k.silent[0]))
+	case replicas > len(targets):
+		return fmt.Sprintf("%d replicas were started and %d are known by a metrics page: %s", replicas, len(targets), give)
+	}
+	return ""
+}
+
+// resetOne proves it at one address with one prompt: sent twice its prefix is
+// found, and after the reset it no longer is.
+func (s *session) resetOne(ctx context.Context, t engineTarget, chat bool) cacheProof {
+	ctx, cancel := context.WithTimeoutCause(ctx, resetTimeout, fmt.Errorf("no proof within %v", resetTimeout))
+	defer cancel()
+	client, err := s.clientOf(t)
+	if err != nil {
+		return cacheProof{text: err.Error()}
+	}
+	if client != s.client {
+		defer client.Close()
+	}
+	p := &resetProbe{session: s, client: client, recorders: t.recorders, chat: chat}
 	p.hits(ctx)
 	before, known := p.hits(ctx)
-	for range routedTries { // a router may have sent it to another engine
+	apart := false // what was sent at first is found only later: there are several engines
+	for range routedTries {
 		if !known || before > 0 {
 			break
 		}
 		before, known = p.hits(ctx)
+		apart = before > 0
 	}
 	if p.err != nil {
 		return cacheProof{text: p.err.Error()}
 	}
 	off, on := false, true
-	if known && before == 0 && len(s.scraper.recorders) <= 1 {
-		return cacheProof{proven: true, caching: &off, text: "a prompt sent twice found nothing, so prefix caching is off"}
+	if known && before == 0 {
+		return cacheProof{proven: true, caching: &off, text: "a prompt sent again found nothing, so prefix caching is off"}
 	}
 	for try := range resetTries {
 		if try > 0 && !sleep(ctx, resetPause) {
 			break
 		}
-		if err := s.postReset(ctx); err != nil {
+		if err := s.postTo(ctx, t.base); err != nil {
 			return cacheProof{text: err.Error()}
 		}
 		if !known || before == 0 {
 			return cacheProof{text: "it was reset, but the engine shows no hits by which to prove it"}
+		}
+		if apart {
+			return cacheProof{caching: &on, text: "it was reset, but a prompt sent again is found only now and then: several engines answer at this address; give their own metrics pages with --server-metrics"}
 		}
 		after, _ := p.hits(ctx)
 		if p.err != nil {
@@ -87,6 +141,10 @@ func (s *session) resetCache(ctx context.Context, chat bool) cacheProof {
 // nobody keeps prefixes.
 const routedTries = 3
 
+// resetTimeout bounds the proof at one address: an engine of a prefill/decode pair
+// may never answer by itself.
+const resetTimeout = 2 * time.Minute
+
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -96,136 +154,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// resetProbe sends one prompt again and again and looks at what was found of it.
-type resetProbe struct {
-	*session
-	chat  bool
-	sent  int
-	usage bool // the engine has told its hits in an answer
-	err   error
-}
-
-// hits sends the prompt. The answer's own count goes first; vLLM leaves it out
-// where it is 0, and then the engine's counters say it.
-func (p *resetProbe) hits(ctx context.Context) (tokens float64, known bool) {
-	if p.err != nil {
-		return 0, false
-	}
-	p.sent++
-	from := fmt.Sprintf("reset-%d", p.sent)
-	p.scraper.mark(from)
-	seen := p.client.Do(ctx, p.call())
-	switch {
-	case seen.Outcome != record.OK && seen.Error != nil:
-		p.err = fmt.Errorf("the probe failed: %s (%s)", seen.Error.Message, seen.Error.Type)
-		return 0, false
-	case seen.Outcome != record.OK:
-		p.err = fmt.Errorf("the probe ended with outcome %s", seen.Outcome)
-		return 0, false
-	}
-	if u := seen.Usage; u != nil && u.CachedTokens != nil {
-		p.usage = true
-		return float64(*u.CachedTokens), true
-	}
-	if n, ok := p.counted(ctx, from); ok {
-		return n, true
-	}
-	return 0, p.usage
-}
-
-// counted is what the engine's counters say was found since a mark. vLLM counts a
-// moment after it has answered, so the prompt itself must have been counted.
-func (p *resetProbe) counted(ctx context.Context, from string) (hits float64, known bool) {
-	for try := range countTries {
-		if try > 0 && !sleep(ctx, countPause) {
-			break
-		}
-		to := fmt.Sprintf("%s-%d", from, try)
-		p.scraper.mark(to)
-		hits, counted, known := p.scraper.found(from, to)
-		if counted || !known {
-			return hits, known
-		}
-	}
-	return 0, false
-}
-
-// How long to wait for the engine to count an answered prompt.
-const (
-	countTries = 20
-	countPause = 100 * time.Millisecond
-)
-
-func (p *resetProbe) call() openai.Call {
-	marker := prompt.NewMarker(prompt.MarkerWords, p.runID, 0, 0, "reset").Text()
-	text := append(bytes.TrimRight(marker, " "), words.New(0).Slice(0, resetWords-12)...)
-	c := openai.Call{Field: "prompt", Model: p.Models[0], MaxTokens: 1, RequestID: uuid.NewString(), CorrelationID: uuid.NewString(), Last: true}
-	body := `"` + string(text) + `"`
-	if p.chat {
-		c.Field, body = "messages", `[{"role":"user","content":`+body+`}]`
-	}
-	c.Content = textContent{strings.NewReader(body)}
-	return c
-}
-
-// textContent is a content that is at hand.
-type textContent struct{ *strings.Reader }
-
-func (t textContent) Len() int64 { return int64(t.Reader.Len()) }
-
-// found is what the engine's prefix caches found between two marks. counted says
-// that a prompt was counted in between at all, known that there are counters.
-func (k *scraper) found(from, to string) (hits float64, counted, known bool) {
-	for _, r := range k.recorders {
-		w, err := r.Window(from, to)
-		if err != nil {
-			return 0, false, false
-		}
-		if len(w.Delta.Resets) > 0 { // a router's page, of one worker after another
-			return 0, false, false
-		}
-		for name, v := range w.Delta.Counters {
-			switch name {
-			case scrape.PrefixHits, scrape.ExternalHits:
-				hits += v
-			case scrape.PrefixQueries: // SGLang has no hits before the first
-				known = true
-			case scrape.PromptTokens:
-				counted = counted || v > 0
-			}
-		}
-	}
-	return hits, counted, known
-}
-
 // resetPaths are vLLM's (in development mode) and SGLang's.
 var resetPaths = []string{"/reset_prefix_cache?reset_external=true", "/flush_cache"}
 
-// postReset asks every engine that is known by address for a reset.
-func (s *session) postReset(ctx context.Context) error {
-	bases := []string{s.Client.URL}
-	if len(s.MetricsURLs) > 1 { // several engines behind a router
-		bases = s.MetricsURLs
-	}
-	for _, base := range bases {
-		if !strings.Contains(base, "://") {
-			base = "http://" + base
-		}
-		page, err := scrape.MetricsURL(base)
-		if err != nil {
-			return err
-		}
-		if err := s.postTo(ctx, strings.TrimSuffix(page, "/metrics")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *session) postTo(ctx context.Context, base string) (err error) {
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: s.Client.Dial, TLSClientConfig: s.Client.TLS}
-	client := &http.Client{Transport: transport, Timeout: 30 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := s.asideClient()
 	for _, path := range resetPaths {
 		var req *http.Request
 		if req, err = http.NewRequestWithContext(ctx, http.MethodPost, base+path, nil); err != nil {

@@ -5,7 +5,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -109,7 +108,7 @@ func (c *realCase) play(t *testing.T, bin string) routed {
 		Settings: scenario.Settings{Concurrency: []int{6}, RandomSeed: p(uint64(42)), TraceIdleGapCapS: p(1.0), BenchmarkDurationS: p(30.0)},
 	}
 	for i, replica := range replicas.replicas {
-		server := httptest.NewServer(likeSGLang(replica))
+		server := httptest.NewServer(replica)
 		t.Cleanup(func() { server.Close(); _ = replica.Close() })
 		words = append(words, fmt.Sprintf("@%d", i+1), server.URL)
 		o.MetricsURLs = append(o.MetricsURLs, server.URL+"/metrics")
@@ -122,16 +121,6 @@ func (c *realCase) play(t *testing.T, bin string) routed {
 		t.Fatal(err)
 	}
 	return replicas.sum(t, report.Document, readLines[record.Record](t, filepath.Join(o.Dir, result.FileRecords)))
-}
-
-// likeSGLang adds the page from which SGLang's router learns what a replica serves.
-func likeSGLang(engine http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", engine)
-	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"served_model_name":"sim","model_path":"sim"}`)
-	})
-	return mux
 }
 
 func startRouter(t *testing.T, bin string, command []string, words *strings.Replacer, url string) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -59,39 +58,57 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.replicas[i%uint64(len(c.replicas))].ServeHTTP(w, r)
 }
 
-// play replays through the router in virtual time, reading the metrics of each
-// replica, not of the router, which has none.
-func (c *cluster) play(t *testing.T, o Options) (*result.Document, []*record.Record) {
-	networks := map[string]*pipes{"router:80": newPipes()}
-	handlers := map[string]http.Handler{"router:80": c}
-	for i, replica := range c.replicas {
-		host := fmt.Sprintf("replica-%d:80", i)
-		networks[host], handlers[host] = newPipes(), replica
-		o.MetricsURLs = append(o.MetricsURLs, "http://"+strings.TrimSuffix(host, ":80")+"/metrics")
-	}
+// serve puts the cluster on a network of its own, where the router is at
+// http://router and each replica at http://replica-N, whose metrics pages o names.
+// Its pages are those of the replicas; further hosts may be given.
+func (c *cluster) serve(o *Options, further map[string]http.Handler) (stop func()) {
+	networks := map[string]*pipes{}
 	var servers []*http.Server
 	var serving sync.WaitGroup
-	for host, network := range networks {
-		server := &http.Server{Handler: handlers[host]}
-		servers = append(servers, server)
+	add := func(host string, h http.Handler) {
+		network, server := newPipes(), &http.Server{Handler: h}
+		networks[host+":80"], servers = network, append(servers, server)
 		serving.Go(func() { _ = server.Serve(network) })
+	}
+	add("router", c)
+	for i, replica := range c.replicas {
+		host := fmt.Sprintf("replica-%d", i)
+		if further[host] == nil {
+			add(host, replica)
+		}
+		o.MetricsURLs = append(o.MetricsURLs, "http://"+host+"/metrics")
+	}
+	for host, h := range further {
+		add(host, h)
 	}
 	o.Client.URL = "http://router"
 	o.Client.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if networks[address] == nil {
+			return nil, fmt.Errorf("no such host: %s", address)
+		}
 		return networks[address].dial(ctx, network, address)
 	}
+	return func() {
+		for _, s := range servers {
+			_ = s.Close()
+		}
+		serving.Wait()
+		for _, r := range c.replicas {
+			_ = r.Close()
+		}
+	}
+}
+
+// play replays through the router in virtual time, reading the metrics of each
+// replica, not of the router, which has none.
+func (c *cluster) play(t *testing.T, o Options) (*result.Document, []*record.Record) {
+	stop := c.serve(&o, nil)
 	o.Dir = t.TempDir()
 	report, err := Replay(t.Context(), o)
 	if err != nil {
 		t.Error(err)
 	}
-	for _, s := range servers {
-		_ = s.Close()
-	}
-	serving.Wait()
-	for _, r := range c.replicas {
-		_ = r.Close()
-	}
+	stop()
 	wholeFolder(t, o.Dir)
 	return report.Document, readLines[record.Record](t, filepath.Join(o.Dir, result.FileRecords))
 }

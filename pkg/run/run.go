@@ -34,6 +34,7 @@ type session struct {
 	maker    *prompt.Maker
 	client   *openai.Client
 	served   *openai.Model // the model as the engine lists it; nil when it does not
+	told     told
 	probes   calibrate.Result
 	scraper  *scraper
 	say      *progress
@@ -121,6 +122,7 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.scraper = newScraper(ctx, s)
+	s.identify(ctx)
 	if err := s.askBefore(); err != nil {
 		s.scraper.stop()
 		return err

@@ -33,6 +33,7 @@ type scraper struct {
 	ctx       context.Context
 	runID     string
 	recorders []*scrape.Recorder
+	pages     []string // their addresses
 	silent    []string // addresses without an answer
 	series    seriesFile
 	before    []scrape.Snapshot
@@ -67,8 +68,8 @@ func newScraper(ctx context.Context, s *session) *scraper {
 // metricsClient is apart from the load's connections, but goes the same way.
 func metricsClient(s *session) *http.Client {
 	client := &http.Client{}
-	if s.Client.Dial != nil {
-		client.Transport = &http.Transport{DialContext: s.Client.Dial}
+	if s.Client.Dial != nil || s.Client.TLS != nil {
+		client.Transport = &http.Transport{DialContext: s.Client.Dial, TLSClientConfig: s.Client.TLS}
 	}
 	return client
 }
@@ -97,7 +98,7 @@ func (k *scraper) start(base string, s *session, client *http.Client) error {
 		r.Stop()
 		return err
 	}
-	k.recorders, k.before = append(k.recorders, r), append(k.before, first)
+	k.recorders, k.pages, k.before = append(k.recorders, r), append(k.pages, address), append(k.before, first)
 	return nil
 }
 
@@ -130,11 +131,13 @@ func (k *scraper) phase(p replay.Phase) {
 const markTimeout = 2 * time.Second
 
 // mark takes the counters now, of all pages at once.
-func (k *scraper) mark(name string) {
+func (k *scraper) mark(name string) { k.markOf(k.recorders, name) }
+
+func (k *scraper) markOf(recorders []*scrape.Recorder, name string) {
 	ctx, cancel := context.WithTimeout(k.ctx, markTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, r := range k.recorders {
+	for _, r := range recorders {
 		all.Go(func() { _, _ = r.Mark(ctx, name) })
 	}
 	all.Wait()
@@ -195,19 +198,13 @@ func (k *scraper) fill(f *result.EngineFacts) {
 		k.note("%d of the metrics pages repeat the engines of another and count once", repeated)
 	}
 	f.MetricsNotes = k.notes
-	if f.Name == "" {
-		f.Name = string(engines[0].Last().Engine)
+	if kind := engines[0].Last().Engine; f.Name == "" && kind != scrape.Unknown {
+		f.Name = string(kind)
 	}
 	if n := len(engines); n > 1 {
 		f.Replicas = &n
 	}
-	var processed float64
-	for i, r := range k.recorders {
-		if slices.Contains(engines, r) {
-			processed += k.before[i].Counters[scrape.PromptTokens]
-		}
-	}
-	f.ColdStart = &result.ColdStart{PromptTokensBefore: &processed} // taken before our probes
+	f.ColdStart = k.processed(engines)
 	measured := k.measured()
 	if c, ok := counters(engines, fronts, markWarmup, measured); ok && measured != markWarmup {
 		f.Warmup, c.Missing = c, nil // said once, of the measured phase
@@ -219,6 +216,23 @@ func (k *scraper) fill(f *result.EngineFacts) {
 	if c, ok := counters(engines, fronts, markWarmup, markStop); ok {
 		f.Whole, c.Missing = c, nil
 	}
+}
+
+// processed is what the engines had done before our probes; nil where one of them
+// doesn't say, or where a router answers in their place.
+func (k *scraper) processed(engines []*scrape.Recorder) *result.ColdStart {
+	total := 0.0
+	for i, r := range k.recorders {
+		if !slices.Contains(engines, r) {
+			continue
+		}
+		v, counted := k.before[i].Counters[scrape.PromptTokens]
+		if _, notYet := k.before[i].Missing[scrape.PromptTokens]; k.before[i].Engine.Front() || !counted && !notYet {
+			return nil
+		}
+		total += v
+	}
+	return &result.ColdStart{PromptTokensBefore: &total}
 }
 
 // sides parts the engines, each once, from what stands in front of them. Without

@@ -327,15 +327,15 @@ func TestWaiterGivesUpAtOnce(t *testing.T) {
 		}); err == nil || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		e := &served{exited: make(chan struct{}), err: errors.New("exit status 1")}
+		e, how := &served{End: NewEnd()}, errors.New("exit status 1")
 		ctx, stop := withEngine(t.Context(), e)
 		defer stop()
-		time.AfterFunc(3*time.Second, func() { close(e.exited) })
+		time.AfterFunc(3*time.Second, func() { e.With(how); e.With(errors.New("again")) })
 		err := w.until(ctx, "x", time.Hour, func(ctx context.Context) error {
 			<-ctx.Done() // a question that hangs
 			return ctx.Err()
 		})
-		if !errors.Is(err, e.err) || time.Since(began) != 3*time.Second {
+		if !errors.Is(err, how) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})

@@ -9,62 +9,55 @@ import (
 	"sync"
 )
 
-// Secrets are values that reach an engine and nothing else. The zero value has
-// none.
+// Secrets are what reaches an engine and nothing else. The zero value has none.
 type Secrets struct {
-	values []string // longest first
+	values []string        // longest first
+	names  map[string]bool // of variables declared secret
 }
 
 // SecretsOf finds the secrets in what is declared for an engine: the values of
-// secret variables, and what follows --api-key, --hf-token and the like. The
-// lines of a secret of several lines are secrets too.
+// variables that are marked secret or called like one ([SecretName]), and what
+// follows --api-key, --hf-token and the like. The lines of a secret of several
+// lines are secrets too.
 func SecretsOf(args []string, env []Var) Secrets {
+	s := Secrets{names: map[string]bool{}}
 	found := map[string]bool{}
-	add := func(value string) {
-		if value == "" {
-			return
-		}
-		found[value] = true
-		if lines := strings.Split(value, "\n"); len(lines) > 1 {
-			for _, line := range lines {
-				if line = strings.TrimSpace(line); len(line) >= shortestLine {
-					found[line] = true
-				}
-			}
-		}
-	}
 	for _, v := range env {
 		if v.Secret {
-			add(v.Value)
+			s.names[v.Name] = true
+		}
+		if s.Hides(v.Name) {
+			addSecret(found, v.Value)
 		}
 	}
-	for i, arg := range args {
-		flag, value, joined := strings.Cut(arg, "=")
-		switch {
-		case !secretFlag(flag):
-		case joined:
-			add(value)
-		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "--"):
-			add(args[i+1])
+	eachSecret(args, func(_ int, _, value string) { addSecret(found, value) })
+	s.values = slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) })
+	return s
+}
+
+func addSecret(found map[string]bool, value string) {
+	if len(value) >= shortestSecret {
+		found[value] = true
+	}
+	lines := strings.Split(value, "\n")
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); len(lines) > 1 && len(line) >= shortestLine {
+			found[line] = true
 		}
 	}
-	return Secrets{slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) })}
 }
 
-// shortestLine of a secret that counts by itself; shorter ones are braces and
-// the like.
-const shortestLine = 8
+const (
+	// shortestSecret is the length from which a value is looked for in other text;
+	// below it, it would be found in everything.
+	shortestSecret = 4
+	// shortestLine of a secret that counts by itself; shorter ones are braces and
+	// the like.
+	shortestLine = 8
+)
 
-func secretFlag(name string) bool {
-	if !strings.HasPrefix(name, "-") {
-		return false
-	}
-	switch strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-") {
-	case "api-key", "admin-api-key", "hf-token", "token", "auth-token", "password", "secret", "secret-key":
-		return true
-	}
-	return false
-}
+// Hides reports whether the value of a variable of that name is not to be shown.
+func (s Secrets) Hides(name string) bool { return s.names[name] || SecretName(name) }
 
 // Mask puts [Masked] in place of each secret.
 func (s Secrets) Mask(text string) string {
@@ -74,10 +67,11 @@ func (s Secrets) Mask(text string) string {
 	return text
 }
 
-// MaskAll is a copy of a command line with its secrets masked.
+// MaskAll is a copy of a command line with its secrets masked, however short where
+// a flag tells them.
 func (s Secrets) MaskAll(args []string) []string {
-	out := make([]string, len(args))
-	for i, arg := range args {
+	out := MaskFlags(args)
+	for i, arg := range out {
 		out[i] = s.Mask(arg)
 	}
 	return out
@@ -85,12 +79,14 @@ func (s Secrets) MaskAll(args []string) []string {
 
 // MaskEnv is the declared environment, as [Facts] has it.
 func (s Secrets) MaskEnv(env []Var) map[string]string {
+	if len(env) == 0 {
+		return nil
+	}
 	out := make(map[string]string, len(env))
 	for _, v := range env {
-		if v.Secret {
+		out[v.Name] = s.Mask(v.Value)
+		if v.Secret || s.Hides(v.Name) {
 			out[v.Name] = Masked
-		} else {
-			out[v.Name] = s.Mask(v.Value)
 		}
 	}
 	return out

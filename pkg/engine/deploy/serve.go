@@ -25,36 +25,25 @@ func (s server) Start(context.Context, string, io.Writer) (Engine, error) {
 		return nil, fmt.Errorf("the engine in this process cannot listen: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &served{url: "http://" + listener.Addr().String(), listener: listener, cancel: cancel, exited: make(chan struct{})}
+	e := &served{url: "http://" + listener.Addr().String(), listener: listener, cancel: cancel, End: NewEnd()}
 	go func() {
-		defer close(e.exited)
-		defer listener.Close()
-		e.err = s(ctx, listener)
+		err := s(ctx, listener)
+		_ = listener.Close()
+		e.With(err)
 	}()
 	return e, nil
 }
 
 type served struct {
+	*End
 	url      string
 	listener net.Listener
 	cancel   context.CancelFunc
-	exited   chan struct{}
-	err      error // set before exited is closed
 }
 
-func (e *served) URL() string             { return e.url }
-func (e *served) MetricsURLs() []string   { return nil }
-func (e *served) Facts() Facts            { return Facts{Driver: "sim"} }
-func (e *served) Exited() <-chan struct{} { return e.exited }
-
-func (e *served) Err() error {
-	select {
-	case <-e.exited:
-		return e.err
-	default:
-		return nil
-	}
-}
+func (e *served) URL() string           { return e.url }
+func (e *served) MetricsURLs() []string { return nil }
+func (e *served) Facts() Facts          { return Facts{Driver: "sim"} }
 
 // Stop ends its context. There is nothing harder than that inside a process: what
 // doesn't end then is an error, with its port closed.
@@ -63,7 +52,7 @@ func (e *served) Stop(ctx context.Context, grace time.Duration) error {
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
-	case <-e.exited:
+	case <-e.Exited():
 		return nil
 	case <-patience.C:
 		_ = e.listener.Close()
@@ -71,7 +60,7 @@ func (e *served) Stop(ctx context.Context, grace time.Duration) error {
 		_ = e.listener.Close()
 	}
 	select {
-	case <-e.exited:
+	case <-e.Exited():
 		return nil
 	case <-ctx.Done():
 		return errors.New("the engine in this process does not end")

@@ -43,11 +43,18 @@ const (
 	CachedTokens    Name = "cached_tokens"          // prompt tokens that were not computed, whatever their source
 	ComputedTokens  Name = "computed_prompt_tokens" // as the work happens, recomputation included; SGLang only
 	Preemptions     Name = "preemptions"            // times a running request lost its KV blocks
-	Requests        Name = "requests"               // requests that ended, in whatever way
-	OffloadBytesOut Name = "kv_offload_bytes_out"   // GPU to host
-	OffloadBytesIn  Name = "kv_offload_bytes_in"    // host to GPU
-	OffloadSecsOut  Name = "kv_offload_time_out_s"
-	OffloadSecsIn   Name = "kv_offload_time_in_s"
+	// Requests that were turned away because the queue was full.
+	AdmissionRejections Name = "admission_rejections"
+	// Speculative decoding: drafts made, tokens in them, and those of them that were
+	// accepted.
+	SpecDrafts         Name = "spec_decode_drafts"
+	SpecDraftTokens    Name = "spec_decode_draft_tokens"
+	SpecAcceptedTokens Name = "spec_decode_accepted_tokens"
+	Requests           Name = "requests"             // requests that ended, in whatever way
+	OffloadBytesOut    Name = "kv_offload_bytes_out" // GPU to host
+	OffloadBytesIn     Name = "kv_offload_bytes_in"  // host to GPU
+	OffloadSecsOut     Name = "kv_offload_time_out_s"
+	OffloadSecsIn      Name = "kv_offload_time_in_s"
 
 	// What a router says. A rate of hits is its guess when it chose the worker:
 	// the sum of those guesses over the requests, and their number.
@@ -79,12 +86,24 @@ func BySource(source string) Name { return Name(sourcePrefix + source) }
 // Source is the source that a name of [BySource] stands for.
 func (n Name) Source() (string, bool) { return strings.CutPrefix(string(n), sourcePrefix) }
 
+// cachedPrefix begins the names of [CachedBySource].
+const cachedPrefix = "cached_tokens_by_source."
+
+// CachedBySource names the counter of the cached prompt tokens that one tier of the
+// cache supplied, in the engine's own word: device, host, disk, p2p and
+// external_unspecified in vLLM.
+func CachedBySource(tier string) Name { return Name(cachedPrefix + tier) }
+
+// CachedSource is the tier that a name of [CachedBySource] stands for.
+func (n Name) CachedSource() (string, bool) { return strings.CutPrefix(string(n), cachedPrefix) }
+
 // Gauges.
 const (
-	Running          Name = "requests_running" // requests, all engines together
-	Waiting          Name = "requests_waiting" // requests, all engines together
-	KVUsageMean      Name = "kv_usage_mean"    // 0..1, mean over the engines
-	KVUsageMax       Name = "kv_usage_max"     // 0..1, the fullest engine
+	Running          Name = "requests_running"          // requests, all engines together
+	Waiting          Name = "requests_waiting"          // requests, all engines together
+	WaitingDeferred  Name = "requests_waiting_deferred" // not for want of capacity: for a KV transfer, a LoRA slot
+	KVUsageMean      Name = "kv_usage_mean"             // 0..1, mean over the engines
+	KVUsageMax       Name = "kv_usage_max"              // 0..1, the fullest engine
 	HostUsageMax     Name = "host_kv_usage_max"
 	KVCapacity       Name = "kv_capacity_tokens" // all engines together
 	HostUsedTokens   Name = "host_kv_used_tokens"

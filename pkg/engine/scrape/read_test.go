@@ -52,6 +52,7 @@ func TestPages(t *testing.T) {
 		Preemptions: 2, Requests: 101,
 		Running: 12, Waiting: 3, KVUsageMean: 0.25, KVUsageMax: 0.25, KVCapacity: 27450 * 16,
 	}
+	speculation := []Name{SpecDrafts, SpecDraftTokens, SpecAcceptedTokens}
 	tests := map[string]struct {
 		kind    Kind
 		want    figures
@@ -63,14 +64,14 @@ func TestPages(t *testing.T) {
 			CachedTokens: 750000, BySource("local_compute"): 472345, BySource("local_cache_hit"): 700000,
 			BySource("external_kv_transfer"): 50000, Preemptions: 3, Requests: 143,
 			OffloadBytesOut: 1 << 30, OffloadBytesIn: 1 << 29, OffloadSecsOut: 3, OffloadSecsIn: 0.5,
-			Running: 21, Waiting: 3, KVUsageMean: 0.375, KVUsageMax: 0.5,
+			Running: 21, Waiting: 3, WaitingDeferred: 0, KVUsageMean: 0.375, KVUsageMax: 0.5,
 			KVCapacity: 2 * 855836, // as told, not blocks × block size
-		}, []Name{HostUsageMax}},
-		"vllm_0.10.txt": {VLLM, oneVLLM, []Name{ExternalQueries, ExternalHits, CachedTokens, sourcePrefix,
-			OffloadBytesOut, OffloadBytesIn, OffloadSecsOut, OffloadSecsIn, HostUsageMax}},
+		}, append(speculation, HostUsageMax, cachedPrefix, AdmissionRejections)},
+		"vllm_0.10.txt": {VLLM, oneVLLM, append(speculation, ExternalQueries, ExternalHits, CachedTokens, sourcePrefix,
+			cachedPrefix, AdmissionRejections, WaitingDeferred, OffloadBytesOut, OffloadBytesIn, OffloadSecsOut, OffloadSecsIn, HostUsageMax)},
 		// Both spellings of the same counters are on this page.
-		"vllm_0.9.txt": {VLLM, oneVLLM, []Name{ExternalQueries, ExternalHits, CachedTokens, sourcePrefix,
-			OffloadBytesOut, OffloadBytesIn, OffloadSecsOut, OffloadSecsIn, HostUsageMax}},
+		"vllm_0.9.txt": {VLLM, oneVLLM, append(speculation, ExternalQueries, ExternalHits, CachedTokens, sourcePrefix,
+			cachedPrefix, AdmissionRejections, WaitingDeferred, OffloadBytesOut, OffloadBytesIn, OffloadSecsOut, OffloadSecsIn, HostUsageMax)},
 		// Two tensor parallel ranks repeat one pool.
 		"sglang_tp2.txt": {SGLang, figures{
 			PromptTokens: 8129902, GenerationTokens: 57572, PrefixQueries: 8129902, PrefixHits: 5.5e6,

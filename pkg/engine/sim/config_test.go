@@ -53,7 +53,7 @@ func TestCountersAreJSON(t *testing.T) {
 }
 
 func TestValidateNamesEverySetting(t *testing.T) {
-	cfg := Config{MaxModelLen: -1, Metrics: "tgi", KeepAliveS: math.NaN()}
+	cfg := Config{MaxModelLen: -1, ContextOverflow: "grow", Metrics: "tgi", KeepAliveS: math.NaN()}
 	cfg.Cost.StepBaseMs = math.Inf(1)
 	cfg.Cache.DiskGB = -1
 	cfg.Faults.DropRate = 1.5
@@ -63,7 +63,7 @@ func TestValidateNamesEverySetting(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, name := range []string{"max_model_len", "metrics", "keep_alive_s", "step_base_ms", "disk_gb", "drop_rate", "stall_rate", "reasoning_field"} {
+	for _, name := range []string{"max_model_len", "context_overflow", "metrics", "keep_alive_s", "step_base_ms", "disk_gb", "drop_rate", "stall_rate", "reasoning_field"} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in %v", name, err)
 		}

@@ -101,6 +101,9 @@ func (e *exchange) accept(b *body) *refusal {
 	if b.maxTokens == 0 {
 		b.maxTokens = max(1, min(16, cfg.MaxModelLen-length))
 	}
+	if left := cfg.MaxModelLen - length; cfg.ContextOverflow == Cut && left > 0 {
+		b.maxTokens = min(b.maxTokens, left)
+	}
 	if length+b.maxTokens > cfg.MaxModelLen {
 		return badRequest(what, "This model's maximum context length is %d tokens. However, you requested %d tokens "+
 			"(%d in the %s, %d in the completion). Please reduce the length of the %s or completion.",

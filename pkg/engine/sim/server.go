@@ -58,6 +58,11 @@ func New(cfg Config) (*Server, error) {
 	s.routes.HandleFunc("POST /v1/chat/completions", s.complete)
 	s.routes.HandleFunc("POST /v1/completions", s.complete)
 	s.routes.HandleFunc("POST /tokenize", s.tokenize)
+	s.routes.HandleFunc("GET /version", s.version)
+	for _, older := range []string{"", "get_"} {
+		s.routes.HandleFunc("GET /"+older+"server_info", s.serverInfo)
+		s.routes.HandleFunc("GET /"+older+"model_info", s.modelInfo)
+	}
 	s.routes.HandleFunc("POST /reset_prefix_cache", s.resetPrefixCache)
 	s.routes.HandleFunc("POST /flush_cache", s.flushCache)
 	s.routes.HandleFunc("GET /flush_cache", s.flushCache) // older SGLang

@@ -18,6 +18,8 @@ type Model struct {
 	MaxModelLen *int64 `json:"max_model_len"`
 	// Root is the model behind the served name, such as a path; "" if unknown.
 	Root string `json:"root"`
+	// OwnedBy is who serves it: vllm, sglang, …; "" if unknown.
+	OwnedBy string `json:"owned_by"`
 }
 
 // modelsTimeout bounds a request for the model list.

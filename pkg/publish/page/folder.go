@@ -46,7 +46,7 @@ type Written struct {
 }
 
 // Report writes the page and its pictures into a finished run's folder, and a new
-// manifest. Files of an earlier report are replaced or removed. A folder that does
+// manifest; that of a run in whose folder a baseline's lies is renewed with it. Files of an earlier report are replaced or removed. A folder that does
 // not fit its manifest has its page too, because what is left of a run is worth a
 // look; but the page says so, and the manifest stays, so that nothing altered gets a
 // blessing.
@@ -72,9 +72,10 @@ func Report(dir string, o Options) (Written, error) {
 	defer root.Close()
 	// Whatever happens, what is there is whole: files are renamed into place. Until the
 	// new manifest is there, the report's own files are all that the old one misses.
+	parent := result.ParentOf(dir)
 	err = in.write(root, &out)
 	if len(faults) == 0 {
-		err = errors.Join(err, result.WriteManifest(dir, doc.RunID))
+		err = errors.Join(err, result.WriteManifest(dir, doc.RunID), parent.Renew(ownFile))
 	}
 	return out, err
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -243,6 +244,53 @@ func TestOwnFile(t *testing.T) {
 		if ownFile(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
+	}
+}
+
+// TestReportOfABaseline: the run above stays whole, and nothing that was altered
+// gets a blessing there.
+func TestReportOfABaseline(t *testing.T) {
+	above := folder(t, strings.Clone)
+	below := filepath.Join(above, result.FolderFixed+"8x8")
+	if err := os.CopyFS(below, os.DirFS(folder(t, strings.Clone))); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := result.Read(above)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.WriteManifest(above, doc.RunID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := Report(below, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(result.Verify(below), result.Verify(above)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(below, result.FileComparison), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Add(below, result.FileComparison); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(result.Verify(below), result.Verify(above)); err != nil {
+		t.Fatal(err)
+	}
+	// A folder below whose manifest was made anew is not the one that the run left.
+	if err := os.WriteFile(filepath.Join(below, result.FileTrees), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.WriteManifest(below, doc.RunID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Report(below, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Verify(above); err == nil || !strings.Contains(err.Error(), result.FolderFixed+"8x8/"+result.FileTrees) {
+		t.Errorf("the run above is whole: %v", err)
 	}
 }
 

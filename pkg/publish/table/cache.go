@@ -44,7 +44,7 @@ func cache(p *page, d *result.Document) {
 	if c.Engine != nil && len(c.Engine.BySource) > 0 {
 		label := "Prompt tokens by source"
 		if _, whole := c.Engine.BySource["local_compute"]; !whole {
-			label = "Cached prompt tokens by source" // SGLang counts no others
+			label = "Cached prompt tokens by source" // of an engine that counts no others
 		}
 		p.fact(label, sources(c.Engine.BySource)...)
 	}

@@ -223,7 +223,7 @@ func regression() *compare.Comparison {
 
 func refused() *compare.Comparison {
 	return &compare.Comparison{
-		Verdict: compare.Refused, Summary: "The sides differ in corpus.digest and 1 other key; give --allow-mismatch for each to compare all the same.",
+		Kind: compare.Kind, SchemaVersion: compare.SchemaVersion, Verdict: compare.Refused, Summary: "The sides differ in corpus.digest and 1 other key; give --allow-mismatch for each to compare all the same.",
 		Head: oneSide("pr-7", 1), Base: oneSide("main", 1),
 		Refused: []compare.Mismatch{{Key: "corpus.digest", Base: strings.Repeat("ab", 32), Head: strings.Repeat("cd", 32)}, {Key: "env.VLLM_USE_V2", Head: "1"}},
 	}

@@ -32,9 +32,14 @@ func fullDocument() *result.Document {
 			Profiling: &result.Counters{
 				RunningMean: ptr(41.3), RunningMax: ptr(96.0), WaitingMean: ptr(0.0), WaitingMax: ptr(17.0),
 				KVUsageMean: ptr(0.713), KVUsageMax: ptr(0.9996), Preemptions: ptr(3.0),
+				AdmissionRejections: ptr(2.0), SpecAcceptanceLength: ptr(2.71), SpecAcceptanceRate: ptr(0.571),
 			},
 		},
 		GPUs: &result.GPUs{Model: "H200", Count: 8},
+		Power: &result.Power{
+			Valid: 1, GPUs: 8, AvgPowerW: ptr(612.3), MaxPowerW: ptr(698.0), AvgTotalPowerW: ptr(4898.4), TotalEnergyJ: ptr(8_817_120.0),
+			JoulesPerQuery: ptr(7536.0), JoulesPerInputToken: ptr(0.0812), JoulesPerOutputToken: ptr(12.4), JoulesPerTotalToken: ptr(0.0807),
+		},
 		Client: result.Client{
 			ClientFacts: result.ClientFacts{Cores: ptr(16.0), IdleJumps: ptr(12), IdleRemoved: ptr(340.0)},
 			Client: summary.Client{

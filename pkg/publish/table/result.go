@@ -15,9 +15,9 @@ func Result(w io.Writer, doc *result.Document, o Options) error {
 		return errors.New("table: no result document to show")
 	}
 	p := &page{Options: o}
-	parts := []func(*page, *result.Document){ran, latency, throughput, cache, sessions, requests, verdict}
+	parts := []func(*page, *result.Document){ran, latency, throughput, power, cache, sessions, requests, verdict}
 	if doc.Fixed != nil {
-		parts = []func(*page, *result.Document){ran, fixedLength, cache, requests, verdict}
+		parts = []func(*page, *result.Document){ran, fixedLength, power, cache, requests, verdict}
 	}
 	for _, part := range parts {
 		part(p, doc)

@@ -108,6 +108,10 @@ func inFlight(p *page, d *result.Document) {
 	if c := d.Engine.Profiling; c != nil && c.Preemptions != nil {
 		p.fact("Preemptions in the engine", count(*c.Preemptions))
 	}
+	if c := d.Engine.Profiling; c != nil && c.AdmissionRejections != nil && *c.AdmissionRejections > 0 {
+		p.fact("Turned away by the engine's full queue", count(*c.AdmissionRejections))
+	}
+	speculation(p, d.Engine.Profiling)
 	client(p, &d.Client)
 }
 

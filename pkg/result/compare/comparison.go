@@ -13,7 +13,7 @@ const (
 // Comparison is comparison.json: what changed between two sides, how sure that
 // is, and in which layer it sits. A figure that could not be computed is absent.
 type Comparison struct {
-	Kind          string    `json:"kind" jsonschema:"const=agentx.comparison"`
+	Kind          string    `json:"kind" jsonschema:"enum=agentx.comparison"`
 	SchemaVersion string    `json:"schema_version"`
 	CreatedAt     time.Time `json:"created_at"`
 

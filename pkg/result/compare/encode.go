@@ -14,6 +14,11 @@ import (
 	"github.com/org/agentx-action/pkg/result"
 )
 
+func init() {
+	result.RegisterKind(Kind, "comparison.schema.json", SchemaVersion)
+	result.RegisterKind(FloorKind, "floor.schema.json", FloorSchemaVersion)
+}
+
 // Encode gives comparison.json, checked against its schema.
 func (c *Comparison) Encode() ([]byte, error) { return encode(c, result.ValidateComparison) }
 

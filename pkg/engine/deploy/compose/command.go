@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // command is docker compose with the settings of one project.
 type command struct {
 	argv []string // without verb
 	env  []string
-	hide *mask
+	hide deploy.Secrets
 }
 
 // command finds docker compose and lays out its global arguments.
@@ -27,7 +29,7 @@ func (d *Driver) command(ctx context.Context, name string, daemon *daemon) (*com
 	if err != nil {
 		return nil, err
 	}
-	c := &command{argv: append(argv, "--ansi", "never", "--project-name", name), hide: newMask(d.Env)}
+	c := &command{argv: append(argv, "--ansi", "never", "--project-name", name), hide: deploy.SecretsOf(nil, d.Env)}
 	dir, err := filepath.Abs(filepath.Dir(d.Files[0]))
 	if err != nil {
 		return nil, fmt.Errorf("compose: %w", err)
@@ -127,7 +129,7 @@ func (c *command) run(ctx context.Context, stdout, stderr io.Writer, verb ...str
 		err = context.Cause(ctx)
 	}
 	if text := strings.TrimSpace(said.String()); text != "" {
-		return fmt.Errorf("docker compose %s: %w: %s", verb[0], err, c.hide.string(text))
+		return fmt.Errorf("docker compose %s: %w: %s", verb[0], err, c.hide.Mask(text))
 	}
 	return fmt.Errorf("docker compose %s: %w", verb[0], err)
 }

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
-
-	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // daemon is the Docker daemon, and what of ours is on it.
@@ -133,52 +130,4 @@ func (d *daemon) remove(ctx context.Context, l left, graceS int) error {
 		}
 	}
 	return errors.Join(bad...)
-}
-
-// sweep takes away what belongs to owners that are dead.
-func (d *daemon) sweep(ctx context.Context) ([]string, error) {
-	all, err := d.list(ctx, deploy.OwnerLabel)
-	if err != nil {
-		return nil, fmt.Errorf("compose: leftovers: %w", err)
-	}
-	var dead left
-	for _, c := range all.containers {
-		if orphan(c.Labels) {
-			dead.containers = append(dead.containers, c)
-		}
-	}
-	for _, n := range all.networks {
-		if orphan(n.labels) {
-			dead.networks = append(dead.networks, n)
-		}
-	}
-	for _, v := range all.volumes {
-		if orphan(v.labels) {
-			dead.volumes = append(dead.volumes, v)
-		}
-	}
-	if dead.empty() {
-		return nil, nil
-	}
-	err = d.remove(ctx, dead, 0)
-	after, listed := d.list(ctx, deploy.OwnerLabel)
-	if err = errors.Join(err, listed); err != nil {
-		err = fmt.Errorf("compose: leftovers: %w", err)
-	}
-	if listed != nil {
-		return nil, err
-	}
-	still := after.names()
-	return slices.DeleteFunc(dead.names(), func(name string) bool { return slices.Contains(still, name) }), err
-}
-
-// orphan tells whether what carries these labels is ours and its owner is known to
-// be dead.
-func orphan(labels map[string]string) bool {
-	owner, err := deploy.ParseOwner(labels[deploy.OwnerLabel])
-	if err != nil || labels[deploy.Label] == "" || deploy.Self().Boot == "" { // who can't be told is not dead
-		return false
-	}
-	alive, known := owner.Alive()
-	return known && !alive
 }

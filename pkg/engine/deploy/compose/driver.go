@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/deploy/docker"
 )
 
 // Driver starts a Compose project. Its name is the engine's, so that two runs of
@@ -57,14 +58,19 @@ func (p Port) String() string { return p.Service + ":" + strconv.Itoa(int(p.Port
 // downTimeout bounds taking down what did not start.
 const downTimeout = 30 * time.Second
 
-// Sweep takes away containers, networks and volumes of projects whose owner is dead.
+// Sweep takes away containers, networks and volumes whose owner is dead, as
+// [docker.Sweep].
 func (d *Driver) Sweep(ctx context.Context) ([]string, error) {
 	daemon, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer daemon.close()
-	return daemon.sweep(ctx)
+	swept, err := docker.Sweep(ctx, daemon.api)
+	if err != nil {
+		err = fmt.Errorf("compose: %w", err)
+	}
+	return swept, err
 }
 
 // Start starts the project and returns when docker compose has started all of it;
@@ -106,7 +112,7 @@ func (d *Driver) read(ctx context.Context, name string, daemon *daemon) (*comman
 	if err != nil {
 		return nil, nil, err
 	}
-	c.hide.learn(p)
+	c.hide = p.secrets(d.Env)
 	return c, p, p.check(d)
 }
 

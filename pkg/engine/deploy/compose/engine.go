@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/deploy/docker"
 )
 
 // Labels of docker compose.
@@ -26,6 +27,7 @@ const (
 
 // engine is a project that was started.
 type engine struct {
+	*deploy.End
 	daemon  *daemon
 	name    string
 	project *project
@@ -35,9 +37,6 @@ type engine struct {
 	metrics []string
 	facts   deploy.Facts
 
-	exited  chan struct{}
-	end     sync.Once
-	err     error // how it ended; set before exited is closed
 	unwatch context.CancelFunc
 	watched sync.WaitGroup
 	stop    sync.Mutex // one Stop at a time
@@ -46,34 +45,20 @@ type engine struct {
 }
 
 func newEngine(d *daemon, name string, p *project, out *lines) *engine {
-	return &engine{daemon: d, name: name, project: p, out: out, exited: make(chan struct{})}
+	return &engine{daemon: d, name: name, project: p, out: out, End: deploy.NewEnd()}
 }
 
-func (e *engine) URL() string             { return e.url }
-func (e *engine) MetricsURLs() []string   { return e.metrics }
-func (e *engine) Facts() deploy.Facts     { return e.facts }
-func (e *engine) Exited() <-chan struct{} { return e.exited }
-
-func (e *engine) Err() error {
-	select {
-	case <-e.exited:
-		return e.err
-	default:
-		return nil
-	}
-}
-
-// ended says how it ended; the first who says it is right.
-func (e *engine) ended(err error) {
-	e.end.Do(func() {
-		e.err = err
-		close(e.exited)
-	})
-}
+func (e *engine) URL() string           { return e.url }
+func (e *engine) MetricsURLs() []string { return e.metrics }
+func (e *engine) Facts() deploy.Facts   { return e.facts }
 
 // up starts the project and finds out what came of it.
 func (e *engine) up(ctx context.Context, c *command, d *Driver) error {
-	text, err := e.project.override(e.name, d, e.daemon.address)
+	mark, err := docker.Labels(ctx, e.daemon.api, e.name)
+	if err != nil {
+		return fmt.Errorf("compose: %w", err)
+	}
+	text, err := e.project.override(e.name, mark, d, e.daemon.address)
 	if err != nil {
 		return fmt.Errorf("compose: override file: %w", err)
 	}
@@ -182,7 +167,7 @@ func (e *engine) Stop(ctx context.Context, grace time.Duration) error {
 	if e.gone {
 		return nil
 	}
-	e.ended(errors.New("stopped"))
+	e.With(errors.New("stopped"))
 	graceS := int((max(grace, 0) + time.Second - 1) / time.Second)
 	for {
 		l, err := e.daemon.list(ctx, deploy.Label+"="+e.name)

@@ -15,17 +15,12 @@ import (
 // describe says what was started. Args holds a word for each service: its name,
 // how often, and the command as the daemon runs it. Env holds what the files give
 // each service, as service.NAME.
-func (e *engine) describe(ctx context.Context, all map[string][]container.InspectResponse, hide *mask, d *Driver) (deploy.Facts, error) {
+func (e *engine) describe(ctx context.Context, all map[string][]container.InspectResponse, hide deploy.Secrets, d *Driver) (deploy.Facts, error) {
 	f := deploy.Facts{Driver: "compose", Env: map[string]string{}}
 	if n := len(e.metrics); n > 1 {
 		f.Replicas = n
 	}
-	for _, v := range d.Env {
-		f.Env[v.Name] = v.Value
-		if v.Secret {
-			f.Env[v.Name] = deploy.Masked
-		}
-	}
+	maps.Copy(f.Env, hide.MaskEnv(d.Env))
 	var images []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		first := &all[name][0]
@@ -33,15 +28,15 @@ func (e *engine) describe(ctx context.Context, all map[string][]container.Inspec
 		if n := len(all[name]); n > 1 {
 			word += "×" + strconv.Itoa(n)
 		}
-		f.Args = append(f.Args, hide.string(word+": "+strings.Join(append([]string{first.Path}, first.Args...), " ")))
+		f.Args = append(f.Args, hide.Mask(word+": "+strings.Join(hide.MaskAll(append([]string{first.Path}, first.Args...)), " ")))
 		s := e.project.Services[name]
 		for key, value := range s.Environment {
 			switch {
 			case value == nil:
-			case hide.hidden(key):
+			case hide.Hides(key):
 				f.Env[name+"."+key] = deploy.Masked
 			default:
-				f.Env[name+"."+key] = hide.string(*value)
+				f.Env[name+"."+key] = hide.Mask(*value)
 			}
 		}
 		digest, err := e.digest(ctx, first.Image, s.Image)

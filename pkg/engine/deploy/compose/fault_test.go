@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	dockerdriver "github.com/org/agentx-action/pkg/engine/deploy/docker"
 	"github.com/org/agentx-action/pkg/engine/deploy/docker/dockertest"
 )
 
@@ -129,10 +130,15 @@ func TestSweep(t *testing.T) {
 	far := deploy.Self()
 	far.Namespace = "pid:[1]" // it can't be told from here
 	made := map[string]deploy.Owner{}
-	for _, owner := range []deploy.Owner{gone, deploy.Self(), far} {
+	within := map[string]string{} // the owner's container, which is not there
+	for _, owner := range []deploy.Owner{gone, deploy.Self(), far, far} {
 		name := deploy.NewName()
-		made[name] = owner
 		labels := map[string]string{deploy.Label: name, deploy.OwnerLabel: owner.String()}
+		if len(made) == 3 {
+			within[name] = strings.Repeat("0", 64)
+			labels[dockerdriver.ContainerLabel] = within[name]
+		}
+		made[name] = owner
 		if _, err := docker.Client.NetworkCreate(t.Context(), name, client.NetworkCreateOptions{Labels: labels}); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +158,7 @@ func TestSweep(t *testing.T) {
 		swept := strings.Contains(strings.Join(took, "\n"), "network "+name)
 		_, err := docker.Client.NetworkInspect(t.Context(), name, client.NetworkInspectOptions{})
 		_, err2 := docker.Client.VolumeInspect(t.Context(), name, client.VolumeInspectOptions{})
-		if want := owner == gone; swept != want || (err != nil) != want || (err2 != nil) != want {
+		if want := owner == gone || within[name] != ""; swept != want || (err != nil) != want || (err2 != nil) != want {
 			t.Errorf("of owner %s: swept %v, network %v, volume %v", owner, swept, err, err2)
 		}
 	}

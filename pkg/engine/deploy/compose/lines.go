@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"sync"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // lines gathers the output of several containers, whole lines at a time, each with
@@ -11,7 +13,7 @@ import (
 type lines struct {
 	mu   sync.Mutex
 	to   io.Writer
-	hide *mask
+	hide deploy.Secrets
 }
 
 // longest is after how many bytes a line without an end is written anyway.
@@ -44,7 +46,7 @@ func (f *linesFrom) Write(p []byte) (int, error) {
 }
 
 func (f *linesFrom) write(line []byte) error {
-	text := f.all.hide.string(f.prefix + string(bytes.TrimRight(line, "\r\n")) + "\n")
+	text := f.all.hide.Mask(f.prefix + string(bytes.TrimRight(line, "\r\n")) + "\n")
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
 	_, err := io.WriteString(f.all.to, text)

@@ -23,6 +23,8 @@ type project struct {
 type service struct {
 	Image       string             `json:"image"`
 	Environment map[string]*string `json:"environment"`
+	Entrypoint  []string           `json:"entrypoint"`
+	Command     []string           `json:"command"`
 	Scale       *int               `json:"scale"`
 	Deploy      struct {
 		Replicas *int `json:"replicas"`
@@ -54,6 +56,22 @@ func (c *command) project(ctx context.Context) (*project, error) {
 		return nil, fmt.Errorf("docker compose config: %w", err)
 	}
 	return p, nil
+}
+
+// secrets are those of the files and of the driver.
+func (p *project) secrets(env []deploy.Var) deploy.Secrets {
+	env = slices.Clone(env)
+	var words []string
+	for _, s := range p.Services {
+		words = append(append(words, s.Entrypoint...), s.Command...)
+		words = append(words, "--") // so that no flag of one takes the next one's words
+		for name, value := range s.Environment {
+			if value != nil {
+				env = append(env, deploy.Var{Name: name, Value: *value})
+			}
+		}
+	}
+	return deploy.SecretsOf(words, env)
 }
 
 func (s *service) replicas() int {
@@ -116,8 +134,7 @@ func (p *project) names() string {
 // override is the file that is laid over the user's: the mark on everything that
 // would be created, no restarts, and the ports that are asked for on the loopback.
 // JSON is YAML.
-func (p *project) override(name string, d *Driver, address string) ([]byte, error) {
-	mark := map[string]string{deploy.Label: name, deploy.OwnerLabel: deploy.Self().String()}
+func (p *project) override(name string, mark map[string]string, d *Driver, address string) ([]byte, error) {
 	type over struct {
 		Labels  map[string]string `json:"labels"`
 		Restart string            `json:"restart,omitzero"`

@@ -18,25 +18,10 @@ func TestParsePort(t *testing.T) {
 	}
 }
 
-func TestMask(t *testing.T) {
-	m := newMask([]deploy.Var{{Name: "PIN", Value: "12", Secret: true}, {Name: "A", Value: "long-secret", Secret: true}, {Name: "B", Value: "long-secret-too", Secret: true}, {Name: "C", Value: "plain"}})
-	if got := m.string("a long-secret-too, a long-secret, plain, 12"); got != "a ***, a ***, plain, 12" {
-		t.Error(got)
-	}
-	for name, want := range map[string]bool{
-		"PIN": true, "C": false, "HF_TOKEN": true, "AWS_SECRET_ACCESS_KEY": true, "api_key": true, "TOKENIZER": false,
-		"MAX_TOKENS": false, "PYTHONHASHSEED": false,
-	} {
-		if m.hidden(name) != want {
-			t.Errorf("hidden(%s) is %v", name, !want)
-		}
-	}
-}
-
 // TestLines wants whole lines in the order of each source, secrets masked.
 func TestLines(t *testing.T) {
 	var out strings.Builder
-	all := &lines{to: &out, hide: newMask([]deploy.Var{{Value: "secret", Secret: true}})}
+	all := &lines{to: &out, hide: deploy.SecretsOf(nil, []deploy.Var{{Value: "secret", Secret: true}})}
 	a, b := all.from("a-1"), all.from("b-1")
 	for _, w := range []struct {
 		to   int

@@ -39,7 +39,7 @@ func (e *engine) follow(ctx context.Context, stream client.EventsResult) {
 			return
 		case err := <-stream.Err:
 			if ctx.Err() == nil {
-				e.ended(fmt.Errorf("lost the Docker daemon's events: %w", err))
+				e.With(fmt.Errorf("lost the Docker daemon's events: %w", err))
 			}
 			return
 		case m := <-stream.Messages:
@@ -93,7 +93,7 @@ func (e *engine) endAfter(ctx context.Context, read <-chan struct{}, err error) 
 		case <-time.After(lastWords):
 		}
 	}
-	e.ended(err)
+	e.With(err)
 }
 
 // read copies a container's output from its start to its end. A log that can't be

@@ -86,8 +86,8 @@ func (d *Driver) start(ctx context.Context, name string, logs io.Writer) (*engin
 	}
 	e := &engine{
 		driver: d, name: name, labels: labels(name, me), site: site,
-		facts:  d.facts(found),
-		exited: make(chan struct{}), logged: make(chan struct{}),
+		facts: d.facts(found), secrets: d.secrets(found),
+		End: deploy.NewEnd(), logged: make(chan struct{}),
 	}
 	// From here on something may exist.
 	late, stop := patient(ctx)
@@ -117,6 +117,16 @@ func patient(ctx context.Context) (late context.Context, stop func()) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
 	return late, func() { forget(); cancel() }
+}
+
+// Labels are those of everything that belongs to an engine of this process, at a
+// daemon that may also run the container in which we are.
+func Labels(ctx context.Context, daemon *client.Client, name string) (map[string]string, error) {
+	me, err := findSelf(ctx, daemon)
+	if err != nil {
+		return nil, err
+	}
+	return labels(name, me), nil
 }
 
 // labels are those of everything that belongs to an engine.

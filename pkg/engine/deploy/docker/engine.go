@@ -17,11 +17,13 @@ import (
 
 // engine is one container, with the network made for it.
 type engine struct {
-	driver *Driver
-	name   string
-	labels map[string]string
-	site   site
-	facts  deploy.Facts
+	*deploy.End
+	driver  *Driver
+	name    string
+	labels  map[string]string
+	site    site
+	facts   deploy.Facts
+	secrets deploy.Secrets // kept out of the log
 
 	id      string // of the container
 	started bool
@@ -31,23 +33,11 @@ type engine struct {
 
 	output client.ContainerAttachResult
 	logged chan struct{} // closed when its whole output was written
-	exited chan struct{}
-	err    error // set before exited is closed
 }
 
-func (e *engine) URL() string             { return e.url }
-func (e *engine) MetricsURLs() []string   { return nil }
-func (e *engine) Facts() deploy.Facts     { return e.facts }
-func (e *engine) Exited() <-chan struct{} { return e.exited }
-
-func (e *engine) Err() error {
-	select {
-	case <-e.exited:
-		return e.err
-	default:
-		return nil
-	}
-}
+func (e *engine) URL() string           { return e.url }
+func (e *engine) MetricsURLs() []string { return nil }
+func (e *engine) Facts() deploy.Facts   { return e.facts }
 
 // bring makes the network and the container, and starts it. What it made when it
 // fails, takeDown takes away.
@@ -145,8 +135,7 @@ func (e *engine) watch(ctx context.Context, wait client.ContainerWaitResult) {
 	}
 	e.output.Close()
 	<-e.logged
-	e.err = err
-	close(e.exited)
+	e.With(err)
 }
 
 // end waits for the exit code. A daemon that goes away is given time to come back:

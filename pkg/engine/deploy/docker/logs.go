@@ -11,11 +11,13 @@ import (
 // daemon that breaks ends it too; that the engine goes on is for watch to notice.
 func (e *engine) copyLogs(logs io.Writer) {
 	defer close(e.logged)
-	w := &draining{w: logs}
+	masked := e.secrets.Redact(logs)
+	w := &draining{w: masked}
 	out, diag := &lines{w: w}, &lines{w: w}
 	_, _ = stdcopy.StdCopy(out, diag, e.output.Reader)
 	out.flush()
 	diag.flush()
+	_ = masked.Flush()
 }
 
 // draining goes on reading when the log can't be written any more: an engine whose

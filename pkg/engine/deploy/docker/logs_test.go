@@ -1,9 +1,13 @@
 package docker
 
 import (
+	"bufio"
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/moby/moby/client"
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 func TestLinesOfTwoStreamsStayWhole(t *testing.T) {
@@ -35,5 +39,23 @@ func TestLinesOfTwoStreamsStayWhole(t *testing.T) {
 	out.flush()
 	if got.String() != endless {
 		t.Errorf("%d bytes of %d", got.Len(), len(endless))
+	}
+}
+
+// TestLogWithoutSecrets: an engine prints its arguments; none is in the log.
+func TestLogWithoutSecrets(t *testing.T) {
+	var frames, got bytes.Buffer
+	for _, text := range []string{"args: api_key='sk-ca", "nary'\n", "ends with sk-can"} {
+		frames.Write([]byte{1, 0, 0, 0, 0, 0, 0, byte(len(text))}) // standard output, 32 bits of length
+		frames.WriteString(text)
+	}
+	e := &engine{
+		logged:  make(chan struct{}),
+		secrets: deploy.SecretsOf([]string{"--api-key", "sk-canary"}, nil),
+		output:  client.ContainerAttachResult{HijackedResponse: client.HijackedResponse{Reader: bufio.NewReader(&frames)}},
+	}
+	e.copyLogs(&got)
+	if want := "args: api_key='***'\nends with sk-can"; got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
 	}
 }

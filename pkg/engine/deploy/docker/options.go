@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -82,9 +81,9 @@ func deviceRequests(text string, more []string) []container.DeviceRequest {
 	return []container.DeviceRequest{{Count: g.count, DeviceIDs: g.ids, Capabilities: [][]string{append([]string{"gpu"}, more...)}}}
 }
 
-// facts are what is started. {port} stays as it was written: a port that another
-// run won't get is no part of a result's identity.
-func (d *Driver) facts(image found) deploy.Facts {
+// commandLine is what an engine's container runs. {port} stays as it was written: a
+// port that another run won't get is no part of a result's identity.
+func (d *Driver) commandLine(image found) []string {
 	entrypoint, command := image.entrypoint, image.cmd
 	if len(d.config.Entrypoint) > 0 {
 		entrypoint, command = d.config.Entrypoint, nil
@@ -92,25 +91,17 @@ func (d *Driver) facts(image found) deploy.Facts {
 	if len(d.config.Command) > 0 {
 		command = d.config.Command
 	}
-	f := deploy.Facts{Driver: "docker", Image: image.identity, Args: slices.Concat(entrypoint, command)}
-	for i, arg := range f.Args {
-		for _, v := range d.config.Env {
-			if v.Secret && v.Value != "" {
-				arg = strings.ReplaceAll(arg, v.Value, deploy.Masked)
-			}
-		}
-		f.Args[i] = arg
-	}
-	for _, v := range d.config.Env {
-		if f.Env == nil {
-			f.Env = map[string]string{}
-		}
-		f.Env[v.Name] = v.Value
-		if v.Secret {
-			f.Env[v.Name] = deploy.Masked
-		}
-	}
-	return f
+	return slices.Concat(entrypoint, command)
+}
+
+func (d *Driver) secrets(image found) deploy.Secrets {
+	return deploy.SecretsOf(d.commandLine(image), d.config.Env)
+}
+
+// facts are what is started.
+func (d *Driver) facts(image found) deploy.Facts {
+	secrets := d.secrets(image)
+	return deploy.Facts{Driver: "docker", Image: image.identity, Args: secrets.MaskAll(d.commandLine(image)), Env: secrets.MaskEnv(d.config.Env)}
 }
 
 // published finds the port of the host at which a port inside is reached.

@@ -29,7 +29,7 @@ func (e *engine) terminate(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	select {
-	case <-e.exited:
+	case <-e.Exited():
 		return
 	default:
 	}
@@ -38,7 +38,7 @@ func (e *engine) terminate(ctx context.Context, grace time.Duration) {
 		return
 	}
 	select {
-	case <-e.exited:
+	case <-e.Exited():
 	case <-ctx.Done():
 	}
 }
@@ -61,7 +61,7 @@ func (e *engine) takeDown(ctx context.Context) error {
 	}
 	if e.started {
 		select {
-		case <-e.exited: // its last lines are written
+		case <-e.Exited(): // its last lines are written
 		case <-ctx.Done():
 		}
 	}

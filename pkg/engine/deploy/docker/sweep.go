@@ -4,18 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
-// Sweep removes containers, then networks, that carry our labels and whose owner is
-// dead. An owner in another container, whose process id says nothing here, is dead
-// when that container doesn't run any more. A network that a stranger's container
-// has joined stays, with a line that says so.
-func (d *Driver) Sweep(ctx context.Context) ([]string, error) {
+// Sweep is [Sweep] at the driver's daemon.
+func (d *Driver) Sweep(ctx context.Context) ([]string, error) { return Sweep(ctx, d.client) }
+
+// Sweep removes containers, then networks and volumes, that carry our labels and
+// whose owner is dead, whichever driver made them. An owner in another container,
+// whose process id says nothing here, is dead when that container doesn't run any
+// more. What a stranger's container uses stays, with a line that says so.
+func Sweep(ctx context.Context, daemon *client.Client) ([]string, error) {
+	d := &Driver{client: daemon}
 	swept, err := d.sweep(ctx)
 	if err != nil {
 		err = fmt.Errorf("docker: sweeping: %w", d.explain(err))
@@ -23,42 +29,85 @@ func (d *Driver) Sweep(ctx context.Context) ([]string, error) {
 	return swept, err
 }
 
-func (d *Driver) sweep(ctx context.Context) (swept []string, err error) {
+// leftovers are swept one by one: one that can't be removed keeps no other.
+type leftovers struct {
+	d      *Driver
+	swept  []string
+	failed []error
+}
+
+func (d *Driver) sweep(ctx context.Context) ([]string, error) {
+	l := &leftovers{d: d}
 	ours := client.Filters{}.Add("label", deploy.Label)
 	containers, err := d.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: ours})
 	if err != nil {
 		return nil, err
 	}
-	var failed []error
-	// One that can't be removed keeps no other.
-	remove := func(kind, name string, labels map[string]string, limit time.Duration, what func(context.Context) error) {
-		left, err := d.leftover(ctx, labels)
-		if err == nil && left {
-			limited, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			err = until(limited, "the "+kind+" "+name, func() error { return what(limited) })
-			switch {
-			case err == nil:
-				swept = append(swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
-			case kind == "network" && d.inUse(ctx, name):
-				// It holds nothing that a run needs, so it stops none.
-				swept = append(swept, fmt.Sprintf("network %s stays: containers that are not ours are on it", name))
-				err = nil
-			}
-		}
-		failed = append(failed, err)
-	}
 	for _, c := range containers.Items {
-		remove("container", c.ID[:min(12, len(c.ID))], c.Labels, 30*time.Second, func(ctx context.Context) error { return d.removeContainer(ctx, c.ID, c.Labels) })
+		l.remove(ctx, "container", containerName(&c), c.Labels, func(ctx context.Context) error { return d.removeContainer(ctx, c.ID, c.Labels) })
 	}
 	networks, err := d.client.NetworkList(ctx, client.NetworkListOptions{Filters: ours})
-	if err != nil {
-		return swept, errors.Join(append(failed, err)...)
-	}
+	l.failed = append(l.failed, err)
 	for _, n := range networks.Items {
-		remove("network", n.Name, n.Labels, 3*time.Second, func(ctx context.Context) error { return d.removeNetwork(ctx, n.ID, n.Labels[ContainerLabel]) })
+		l.remove(ctx, "network", n.Name, n.Labels, func(ctx context.Context) error { return d.removeNetwork(ctx, n.ID, n.Labels[ContainerLabel]) })
 	}
-	return swept, errors.Join(failed...)
+	volumes, err := d.client.VolumeList(ctx, client.VolumeListOptions{Filters: ours})
+	l.failed = append(l.failed, err)
+	for _, v := range volumes.Items {
+		l.remove(ctx, "volume", v.Name, v.Labels, func(ctx context.Context) error { return d.removeVolume(ctx, v.Name) })
+	}
+	return l.swept, errors.Join(l.failed...)
+}
+
+const (
+	sweepContainer = 30 * time.Second // it may have to give GPUs back
+	sweepOther     = 3 * time.Second
+)
+
+// remove takes one thing away, if its owner is dead.
+func (l *leftovers) remove(ctx context.Context, kind, name string, labels map[string]string, what func(context.Context) error) {
+	dead, err := l.d.leftover(ctx, labels)
+	if err != nil || !dead {
+		l.failed = append(l.failed, err)
+		return
+	}
+	limit := sweepOther
+	if kind == "container" {
+		limit = sweepContainer
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = until(limited, "the "+kind+" "+name, func() error { return what(limited) })
+	switch {
+	case err == nil:
+		l.swept = append(l.swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
+	case kind == "network" && l.d.inUse(ctx, name), kind == "volume" && l.d.mounted(ctx, name):
+		// It holds nothing that a run needs, so it stops none.
+		l.swept = append(l.swept, fmt.Sprintf("%s %s stays: containers that are not ours are on it", kind, name))
+	default:
+		l.failed = append(l.failed, err)
+	}
+}
+
+func containerName(c *container.Summary) string {
+	if len(c.Names) == 0 {
+		return c.ID
+	}
+	return strings.TrimPrefix(c.Names[0], "/")
+}
+
+func (d *Driver) removeVolume(ctx context.Context, name string) error {
+	_, err := d.client.VolumeRemove(ctx, name, client.VolumeRemoveOptions{})
+	if notFound(err) {
+		return nil
+	}
+	return err
+}
+
+// mounted tells whether a container has a volume.
+func (d *Driver) mounted(ctx context.Context, volume string) bool {
+	res, err := d.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("volume", volume)})
+	return err == nil && len(res.Items) > 0
 }
 
 // inUse tells whether containers are on a network.
@@ -73,6 +122,9 @@ func (d *Driver) leftover(ctx context.Context, labels map[string]string) (bool, 
 	owner, err := deploy.ParseOwner(labels[deploy.OwnerLabel])
 	if err != nil || deploy.Self().Boot == "" {
 		return false, nil //nolint:nilerr // nobody is known, so nobody is dead
+	}
+	if owner.Boot != deploy.Self().Boot && onThisMachine(d.client.DaemonHost()) != nil {
+		return false, nil // of another client of a daemon elsewhere, perhaps
 	}
 	if alive, known := owner.Alive(); known {
 		return !alive, nil

@@ -99,6 +99,49 @@ func TestSweepLeavesANetworkWithAStrangerOnIt(t *testing.T) {
 	}
 }
 
+// TestSweepTakesVolumes: a Compose project leaves them, and the next run may be of
+// another kind; one that a stranger has mounted stays.
+func TestSweepTakesVolumes(t *testing.T) {
+	b := newBench(t)
+	dead := deploy.Self()
+	dead.Started = "1"
+	free, used, stranger := deploy.NewName(), deploy.NewName(), deploy.NewName()
+	for _, name := range []string{free, used} {
+		labels := map[string]string{deploy.Label: name, deploy.OwnerLabel: dead.String()}
+		if _, err := b.Client.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: name, Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = b.Client.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{Force: true})
+		})
+	}
+	made, err := b.Client.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: stranger, Config: &container.Config{Image: b.image}, HostConfig: &container.HostConfig{Binds: []string{used + ":/data"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = b.Client.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true})
+		_, _ = b.Client.VolumeRemove(context.Background(), used, client.VolumeRemoveOptions{Force: true})
+	})
+	swept, err := b.driver(t, Config{}).Sweep(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"volume " + free + " of " + free, "volume " + used + " stays: containers that are not ours are on it"} {
+		if !slices.Contains(swept, want) {
+			t.Errorf("no %q in %q", want, swept)
+		}
+	}
+	if _, err := b.Client.VolumeInspect(t.Context(), free, client.VolumeInspectOptions{}); err == nil {
+		t.Error("the volume is still there")
+	}
+	if _, err := b.Client.VolumeInspect(t.Context(), used, client.VolumeInspectOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // plant makes a container that never ran and a network, under one name.
 func (b bench) plant(t *testing.T, labels map[string]string, ours bool) (name string) {
 	t.Helper()

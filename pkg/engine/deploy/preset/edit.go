@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/agentx-action/pkg/engine/deploy"
 )
 
 // Edit changes a command line by a list of edits, in the order they are given:
@@ -65,7 +67,7 @@ type part struct {
 func group(args []string) (groups [][]string, err error) {
 	for i, a := range args {
 		switch {
-		case isFlag(a) || strings.HasPrefix(a, "!-"):
+		case deploy.IsFlag(a) || strings.HasPrefix(a, "!-"):
 			groups = append(groups, []string{a})
 		case i == 0:
 			groups = append(groups, []string{a})
@@ -78,11 +80,6 @@ func group(args []string) (groups [][]string, err error) {
 	return groups, err
 }
 
-// isFlag tells a flag from a value; -1 is a value.
-func isFlag(a string) bool {
-	return len(a) > 1 && a[0] == '-' && (a[1] < '0' || a[1] > '9') && a[1] != '.'
-}
-
 // shortForms of flags, as the engines' parsers take them.
 var shortForms = map[string]string{
 	"tp": "tensor-parallel-size", "tp-size": "tensor-parallel-size", "pp": "pipeline-parallel-size", "pp-size": "pipeline-parallel-size",
@@ -93,7 +90,7 @@ var shortForms = map[string]string{
 // flagName is what a flag is known by.
 func flagName(flag string) string {
 	name, _, _ := strings.Cut(flag, "=")
-	if !isFlag(name) {
+	if !deploy.IsFlag(name) {
 		return name // a positional
 	}
 	name = strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (d *Driver) command(port int, name, owner string) (*exec.Cmd, error) {
+func (d *Driver) command(port int, name, owner, tmp string) (*exec.Cmd, error) {
 	args := allWithPort(d.Command, port)
 	env := envWithPort(d.Env, port)
 	for _, v := range env {
@@ -29,7 +29,7 @@ func (d *Driver) command(port int, name, owner string) (*exec.Cmd, error) {
 	}
 	return &exec.Cmd{
 		Path: path, Args: args, Dir: d.Dir,
-		Env: environment(os.Environ(), env, name, owner),
+		Env: environment(os.Environ(), tmpEnv(env, tmp), name, owner),
 		SysProcAttr: &unix.SysProcAttr{
 			Setsid:    true, // a group of its own, and no terminal
 			Pdeathsig: unix.SIGTERM,

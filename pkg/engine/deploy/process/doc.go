@@ -14,6 +14,10 @@
 // memory). A process is only ever signalled by its id together with its start, so
 // that an id that was given again hits nobody.
 //
+// An engine has a temporary folder of its own (TMPDIR), unless one is declared or
+// the command starts it on another machine; it is removed at the end with all that
+// the engine left in it.
+//
 // A file for each engine in the state folder, and the mark, tell a later run what
 // a killed one left. It is swept only when the process that started it is gone.
 //

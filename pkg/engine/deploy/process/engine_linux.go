@@ -43,22 +43,16 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 		return nil, err
 	}
 	e := &engine{
-		file: fileName(dir, name), port: port, exited: make(chan struct{}), drained: make(chan struct{}),
+		file: fileName(dir, name), port: port, End: deploy.NewEnd(), drained: make(chan struct{}),
 		turn: make(chan struct{}, 1), stopping: make(chan struct{}, 1),
 	}
 	owner := deploy.Self().String()
-	e.cmd, err = d.command(port, name, owner)
-	if err != nil {
+	if e.tmp, err = d.makeTmp(); err != nil {
 		return nil, err
 	}
-	e.describe(d)
-	note := state{Name: name, Owner: owner, Port: port}
-	if err := note.save(dir); err != nil {
-		return nil, fmt.Errorf("what is started can't be noted: %w; set XDG_STATE_HOME to a folder that can be written", err)
-	}
-	if err := e.start(name, logs, deploy.SecretsOf(e.cmd.Args, envWithPort(d.Env, port))); err != nil {
-		_ = os.Remove(e.file)
-		return nil, err
+	note := state{Name: name, Owner: owner, Port: port, Tmp: e.tmp}
+	if err := e.begin(d, dir, note, logs); err != nil {
+		return nil, errors.Join(err, removeTmp(e.tmp))
 	}
 	note.PID, note.Start = e.family.leader.pid, e.family.leader.start
 	if err := note.save(dir); err != nil { // the mark still tells
@@ -69,18 +63,34 @@ func (d *Driver) Start(ctx context.Context, name string, logs io.Writer) (deploy
 	return e, nil
 }
 
+// begin starts the command, noted before.
+func (e *engine) begin(d *Driver, dir string, note state, logs io.Writer) (err error) {
+	if e.cmd, err = d.command(e.port, note.Name, note.Owner, e.tmp); err != nil {
+		return err
+	}
+	e.describe(d)
+	if err := note.save(dir); err != nil {
+		return fmt.Errorf("what is started can't be noted: %w; set XDG_STATE_HOME to a folder that can be written", err)
+	}
+	if err := e.start(note.Name, logs, deploy.SecretsOf(e.cmd.Args, envWithPort(d.Env, e.port))); err != nil {
+		_ = os.Remove(e.file)
+		return err
+	}
+	return nil
+}
+
 // engine is a command that was started.
 type engine struct {
+	*deploy.End
 	cmd    *exec.Cmd
 	file   string // its state
+	tmp    string // its temporary folder
 	port   int
 	url    string
 	pages  []string
 	facts  deploy.Facts
 	output *os.File // the end of its output that we read
 
-	exited  chan struct{}
-	err     error         // set before exited is closed
 	drained chan struct{} // its output is read to the end
 
 	turn     chan struct{} // held by who reads, ends or reaps the family
@@ -144,12 +154,12 @@ func (e *engine) live(name string, began chan<- error) {
 	e.family.members()
 	err := e.cmd.Wait()
 	<-e.turn
-	e.err = how(err, e.cmd.ProcessState)
+	end := how(err, e.cmd.ProcessState)
 	select {
 	case <-e.drained:
 	case <-time.After(lastWords): // a child holds the output
 	}
-	close(e.exited)
+	e.With(end)
 }
 
 // lastWords is how long the output of an engine that ended is waited for.
@@ -171,19 +181,9 @@ func (e *engine) drain(logs *deploy.Redactor) {
 	}
 }
 
-func (e *engine) URL() string             { return e.url }
-func (e *engine) MetricsURLs() []string   { return e.pages }
-func (e *engine) Facts() deploy.Facts     { return e.facts }
-func (e *engine) Exited() <-chan struct{} { return e.exited }
-
-func (e *engine) Err() error {
-	select {
-	case <-e.exited:
-		return e.err
-	default:
-		return nil
-	}
-}
+func (e *engine) URL() string           { return e.url }
+func (e *engine) MetricsURLs() []string { return e.pages }
+func (e *engine) Facts() deploy.Facts   { return e.facts }
 
 // PIDs are the processes of the engine now.
 func (e *engine) PIDs(ctx context.Context) []int {
@@ -218,12 +218,15 @@ func (e *engine) Stop(ctx context.Context, grace time.Duration) error {
 		return err
 	}
 	// All writers are gone, so the output ends by itself.
-	if !ended(ctx, e.exited) || !ended(ctx, e.drained) {
+	if !ended(ctx, e.Exited()) || !ended(ctx, e.drained) {
 		return fmt.Errorf("its processes are gone, but its output is held open by %s", e.outputHolder())
 	}
 	_ = e.output.Close()
 	if err := e.portClosed(ctx); err != nil {
 		return err
+	}
+	if err := removeTmp(e.tmp); err != nil {
+		return fmt.Errorf("its temporary folder can't be removed: %w", err)
 	}
 	if err := os.Remove(e.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

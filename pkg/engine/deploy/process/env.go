@@ -26,18 +26,13 @@ var (
 	inheritedPrefixes = []string{"LC_", "CUDA_", "NVIDIA_", "ROCR_", "ROCM_", "HIP_", "SLURM_"}
 )
 
-// secretWords in a name keep it away from an engine, whatever list it is on:
-// NVIDIA_API_KEY, SLURM_JWT.
-var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY", "JWT"}
-
 // Inherited tells whether a variable of our own environment reaches an engine. A
-// short list does; whatever changes how an engine works should be declared, so
+// short list does, without what is called like a secret (NVIDIA_API_KEY, SLURM_JWT);
+// whatever changes how an engine works should be declared, so
 // that it stands in the result's identity.
 func Inherited(name string) bool {
-	for _, word := range secretWords {
-		if strings.Contains(strings.ToUpper(name), word) {
-			return false
-		}
+	if deploy.SecretName(name) {
+		return false
 	}
 	return slices.Contains(inheritedNames, name) ||
 		slices.ContainsFunc(inheritedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })

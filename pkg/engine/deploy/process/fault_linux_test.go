@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-json-experiment/json"
 	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/engine/deploy/process"
 )
@@ -121,6 +122,10 @@ func TestUpAndDown(t *testing.T) {
 	p.Progress = &said
 	dep := bring(t, d, p)
 
+	tmp := tmpOf(t, p.LogFile)
+	if len(tmp) >= 60 || os.WriteFile(filepath.Join(tmp, "socket"), nil, 0o600) != nil {
+		t.Errorf("no temporary folder of its own: %q", tmp)
+	}
 	if dep.Model != "fake" || dep.Facts.Driver != "process" || dep.URL+"/metrics" != dep.MetricsURLs[0] {
 		t.Errorf("%+v", dep)
 	}
@@ -134,6 +139,9 @@ func TestUpAndDown(t *testing.T) {
 		if err := dep.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := os.Lstat(tmp); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary folder is still there: %v", err)
 	}
 	select {
 	case <-dep.Died():
@@ -159,6 +167,21 @@ func TestUpAndDown(t *testing.T) {
 		}
 	}
 	t.Log(said.String())
+}
+
+// tmpOf is the temporary folder that an engine prints with its environment.
+func tmpOf(t *testing.T, logFile string) string {
+	t.Helper()
+	log, err := os.ReadFile(logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if _, dir, ok := strings.Cut(line, "TMPDIR="); ok {
+			return strings.TrimSpace(dir)
+		}
+	}
+	return ""
 }
 
 func TestNeverHealthy(t *testing.T) {
@@ -383,12 +406,25 @@ func TestKilledOwnerIsSwept(t *testing.T) {
 				t.Fatalf("%d processes outlived their owner, want 2", got)
 			}
 
+			tmp := ""
+			if text, err := os.ReadFile(filepath.Join(d.StateDir, name+".json")); err == nil {
+				var noted struct{ Tmp string }
+				if err := json.Unmarshal(text, &noted, json.MatchCaseInsensitiveNames(true)); err != nil || noted.Tmp == "" {
+					t.Errorf("no temporary folder is noted: %s, %v", text, err)
+				}
+				tmp = noted.Tmp
+			} else {
+				tmp = process.TmpOf(running(mark)[0])
+			}
 			taken, err := d.Sweep(bounded(t))
 			if err != nil || len(taken) != 1 || !strings.Contains(taken[0], name) {
 				t.Errorf("took %q, %v", taken, err)
 			}
 			if left := running(mark); len(left) > 0 {
 				t.Errorf("left running: %v", left)
+			}
+			if _, err := os.Lstat(tmp); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the temporary folder %s is still there: %v", tmp, err)
 			}
 			if again, err := d.Sweep(bounded(t)); err != nil || len(again) > 0 {
 				t.Errorf("took again: %v, %v", again, err)

@@ -79,20 +79,28 @@ const maxEnviron = 8 << 20
 // marks reads which engine a process belongs to, and whose that is; empty where
 // it isn't marked or can't be read.
 func marks(pid int) (engine, owner string) {
+	found := variables(pid, markEngine, markOwner)
+	return found[0], found[1]
+}
+
+// variables are those of a process's environment by these names; empty where it has
+// none or can't be read.
+func variables(pid int, names ...string) []string {
+	found := make([]string, len(names))
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return "", ""
+		return found
 	}
 	defer f.Close()
 	text, _ := io.ReadAll(io.LimitReader(f, maxEnviron))
 	for pair := range bytes.SplitSeq(text, []byte{0}) {
-		if v, ok := bytes.CutPrefix(pair, []byte(markEngine+"=")); ok {
-			engine = string(v)
-		} else if v, ok := bytes.CutPrefix(pair, []byte(markOwner+"=")); ok {
-			owner = string(v)
+		for i, name := range names {
+			if v, ok := bytes.CutPrefix(pair, []byte(name+"=")); ok {
+				found[i] = string(v)
+			}
 		}
 	}
-	return engine, owner
+	return found
 }
 
 // signal reaches the process that was seen, and no other that has its id now.

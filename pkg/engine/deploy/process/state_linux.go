@@ -24,6 +24,7 @@ type state struct {
 	PID   int    `json:"pid"`
 	Start string `json:"start_ticks"`
 	Port  int    `json:"port"`
+	Tmp   string `json:"tmp,omitzero"` // its temporary folder, "" where it has none of ours
 }
 
 // stateDir is where the files are, made if need be.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func (d *Driver) Sweep(ctx context.Context) ([]string, error) {
 	left := map[string]state{}
 	for _, p := range everyProcess() {
 		if name, owner := marks(p.pid); nameOfOurs.MatchString(name) && orphaned(owner) {
-			left[name] = state{Name: name, Owner: owner}
+			left[name] = state{Name: name, Owner: owner, Tmp: cmp.Or(left[name].Tmp, ownTmp(variables(p.pid, "TMPDIR")[0]))}
 		}
 	}
 	for _, s := range states(dir) {
@@ -70,6 +71,9 @@ func (s state) sweep(ctx context.Context, dir string) (string, error) {
 	ended, err := newFamily(s.Name, leader).end(ctx, sweepGrace)
 	if err != nil {
 		return "", err
+	}
+	if err := removeTmp(s.Tmp); err != nil {
+		return "", fmt.Errorf("its temporary folder can't be removed: %w", err)
 	}
 	if err := os.Remove(fileName(dir, s.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
