@@ -35,7 +35,7 @@ const (
 
 // Run is called by the parser.
 func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
-	c.muzzle(a.secrets())
+	c.muzzle(a.secrets(), slices.Concat(a.Args, a.EngineCommand, a.BaseEngineCommand))
 	w, err := newWorkplace(actions.New(actions.WithWriter(c.commands)))
 	if err != nil {
 		return err

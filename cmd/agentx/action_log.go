@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
-	"github.com/org/agentx-action/pkg/engine/deploy/preset"
 	"github.com/org/agentx-action/pkg/publish/actions"
 	"github.com/org/agentx-action/pkg/publish/actions/untrusted"
 )
@@ -16,8 +15,9 @@ import (
 // muzzle makes a log of GitHub's of a console: no secret gets into it, and nothing
 // that others wrote, an engine for one, is taken for a command. Both streams become
 // one, since groups have a beginning and an end in it. The runner is told to mask the
-// secrets too, for the steps that follow.
-func (c *console) muzzle(secrets []string) {
+// secrets too, for the steps that follow. args are command lines of the engine's, whose
+// --api-key and the like are secrets as well.
+func (c *console) muzzle(secrets, args []string) {
 	raw := &oneAtATime{w: c.out}
 	runner := actions.New(actions.WithWriter(raw))
 	var vars []deploy.Var
@@ -25,7 +25,7 @@ func (c *console) muzzle(secrets []string) {
 		runner.AddMask(s)
 		vars = append(vars, deploy.Var{Value: s, Secret: true})
 	}
-	c.secrets = deploy.SecretsOf(nil, vars)
+	c.secrets = deploy.SecretsOf(args, vars)
 	c.commands = &masked{w: raw, secrets: c.secrets}
 	lines := untrusted.Writer(raw)
 	text := c.secrets.Redact(lines)
@@ -84,7 +84,7 @@ func (r *runCmd) secrets() (values []string) {
 		}
 	}
 	for name, value := range r.EngineEnv {
-		if preset.SecretName(name) {
+		if deploy.SecretName(name) {
 			add(value)
 		}
 	}
@@ -104,7 +104,7 @@ func (r *runCmd) secrets() (values []string) {
 func environmentSecrets() (values []string) {
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
-		if (preset.SecretName(name) || name == "AWS_ACCESS_KEY_ID") && len(value) >= shortestSecret {
+		if (deploy.SecretName(name) || name == "AWS_ACCESS_KEY_ID") && len(value) >= shortestSecret {
 			values = append(values, value)
 		}
 	}

@@ -30,7 +30,7 @@ const sweeping = 30 * time.Second
 // killed none: what it left is taken away, and what it measured is told
 // (decisions.md 34).
 func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
-	c.muzzle(a.secrets())
+	c.muzzle(a.secrets(), slices.Concat(a.Args, a.EngineCommand, a.BaseEngineCommand))
 	w, err := newWorkplace(actions.New(actions.WithWriter(c.commands)))
 	if err != nil {
 		return err

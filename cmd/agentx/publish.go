@@ -25,7 +25,7 @@ type publishCmd struct {
 func (p *publishCmd) Run(c *console) error {
 	flags := runCmd{publishFlags: p.publishFlags}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		c.muzzle(flags.secrets())
+		c.muzzle(flags.secrets(), nil)
 	}
 	getenv := os.Getenv
 	if p.Print {
