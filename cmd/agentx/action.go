@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/org/agentx-action/pkg/publish/actions"
+	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -41,7 +42,8 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 		return err
 	}
 	a.settleGate(parsed)
-	c.command = a.reproduce(parsed)
+	c.command = c.secrets.MaskAll(a.reproduce(parsed))
+	a.settleBase(w)
 	p := a.publication(c, w)
 	w.SaveState(stateDir, absolute(a.OutputArtifactDir))
 	w.SaveState(stateCell, p.cell)
@@ -69,6 +71,28 @@ func (a *actionRunCmd) settleGate(parsed *kong.Context) {
 	}
 	if a.Scenario != "" {
 		a.FailOn = "invalid"
+	}
+}
+
+// settleBase takes the branch's own history for the base where the workflow names none:
+// of a pull request its base branch's, else the branch's.
+func (a *actionRunCmd) settleBase(w *workplace) {
+	if a.Store == "" || len(a.CompareWith) > 0 || a.alternates() || a.CompareBranch == "none" {
+		return
+	}
+	branch := a.CompareBranch
+	if branch == "" {
+		if branch, _ = dig(w.github.Event, "pull_request", "base", "ref").(string); branch == "" {
+			branch = strings.TrimPrefix(w.github.Ref, "refs/heads/")
+		}
+		if branch == w.github.Ref || w.strangers() && store.IsRemote(a.Store) {
+			return // a tag has no history, and a fork's pull request no credentials
+		}
+	}
+	owner, repo := w.github.Repo()
+	of := store.Series{Owner: owner, Repo: repo, Cell: a.cell(), Ref: branch}
+	if of.Validate() == nil {
+		a.CompareWith, a.unasked = []string{strings.TrimRight(a.Store, "/") + "/" + of.String()}, a.CompareBranch == ""
 	}
 }
 
@@ -132,7 +156,9 @@ func (r *runCmd) tell(p *publication, all []seen, err error) error {
 	var usage *run.UsageError
 	p.quiet = errors.As(err, &usage) // whoever wrote the configuration learns of it in the job
 	refused := p.publish(all, err)
-	p.SaveState(statePublished, "true")
+	if p.ctx.Err() == nil { // else the post step does it again: what is there is left as it is
+		p.SaveState(statePublished, "true")
+	}
 	ending := ended(all, err)
 	if refused == nil || slices.Contains([]int{exitFailed, exitUsage}, exitCode(ending)) {
 		return ending

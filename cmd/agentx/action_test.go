@@ -277,6 +277,19 @@ func TestActionEvents(t *testing.T) {
 	if n := h.api.Count("POST /repos/"); n > 0 {
 		t.Errorf("a push made %d comments", n)
 	}
+	// A pull request is compared with the branch's history where nothing else is said; the
+	// first push had none, and was no failure.
+	h.on("pull")
+	h.inputs["output-artifact-dir"] = "second"
+	s := h.run("agentx", "action")
+	s.want(t, exitDone)
+	if s.outputs["comparison-path"] == "" && !strings.Contains(s.log, "note: not compared: kept/v1/octo/engine/sim-c2/main holds no run that can be the base") { // a busy machine's are not trusted
+		t.Errorf("outputs %v\n%s", s.outputs, s.log)
+	}
+	h.inputs["seed"], h.inputs["random-seed"] = "", "7"
+	if s = h.run("agentx", "action"); s.code != exitDone || !strings.Contains(s.log, "note: not compared: ") || s.outputs["verdict"] != "not compared" {
+		t.Errorf("another seed: exit code %d, verdict %q\n%s", s.code, s.outputs["verdict"], s.log)
+	}
 	for _, c := range []struct{ payload, kept string }{
 		{"schedule", "main " + actionHead[:12]}, {"dispatch", "feature " + actionHead[:12]}, {"pull", "pr-7 " + actionHead[:12]}, {"fork", "pr-7 " + actionHead[:12]}, {"run", "fork-77 " + actionHead[:12]},
 	} {

@@ -22,6 +22,13 @@ type base struct {
 	options compare.Options
 
 	checked map[string]checked // by folder
+	none    string             // why there is no base, which nobody had asked for
+}
+
+// isNone takes a base away that nobody named: the first run of a branch has none.
+func (b *base) isNone(notes io.Writer, why error) {
+	b.none = strings.TrimPrefix(strings.TrimPrefix(why.Error(), "nothing was run: "), "--compare-with: ")
+	fmt.Fprintln(notes, "note: not compared:", b.none)
 }
 
 type checked struct {

@@ -52,6 +52,8 @@ type replayFlags struct {
 
 	outputFlags
 	ignoredFlags
+
+	unasked bool // --compare-with was chosen by us: without it a run goes on
 }
 
 // serverFlags say where the engine is and how it is spoken to.

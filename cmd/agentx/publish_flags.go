@@ -16,10 +16,12 @@ import (
 
 // publishFlags say who is told of a result.
 type publishFlags struct {
-	Comment     string `enum:"sticky,update,off" default:"sticky" help:"The pull request's comment: sticky is updated in place, and made anew when the verdict gets worse; update is only updated; off." placeholder:"HOW" group:"Publishing"`
-	CheckRun    string `help:"Name of a check run to make at the commit; none when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
-	Cell        string `help:"Name of this point of a matrix: each has a comment and a history of its own. From engine, model and concurrency when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
-	GitHubToken string `name:"github-token" env:"GITHUB_TOKEN" help:"Token for the comment and the check run; GITHUB_TOKEN when not given." placeholder:"TOKEN" group:"Publishing" config:"substitute,secret"`
+	Comment  string `enum:"sticky,update,off" default:"sticky" help:"The pull request's comment: sticky is updated in place, and made anew when the verdict gets worse; update is only updated; off." placeholder:"HOW" group:"Publishing"`
+	CheckRun string `help:"Name of a check run to make at the commit; none when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
+	Cell     string `help:"Name of this point of a matrix: each has a comment and a history of its own. From engine, model and concurrency when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
+	// Of the store, but only a job of GitHub's knows which repository's.
+	CompareBranch string `help:"In a workflow, the branch whose newest accepted runs in --store are the base; the pull request's base branch, or the branch itself, when not given; none for no base." placeholder:"NAME" group:"Publishing" config:"substitute"`
+	GitHubToken   string `name:"github-token" env:"GITHUB_TOKEN" help:"Token for the comment and the check run; GITHUB_TOKEN when not given." placeholder:"TOKEN" group:"Publishing" config:"substitute,secret"`
 	storeFlags
 }
 

@@ -37,8 +37,12 @@ func (p *publication) publish(all []seen, failed error) error {
 	answers := answersOf(all)
 	for i, s := range answers {
 		c := p.content(s, where[s.Dir])
-		if failed != nil && i == len(answers)-1 && s.Document.Outcome.Error == "" {
+		switch last := i == len(answers)-1; {
+		case failed == nil || !last || s.Document.Outcome.Error != "":
+		case c.Comparison == nil:
 			c.NotCompared = p.secrets.Mask(failed.Error())
+		default: // of a point that did not come to a result
+			p.Errorf("%s", p.secrets.Mask(failed.Error()))
 		}
 		outcome, err := p.tellGitHub(c, p.cellOf(s, len(answers) > 1))
 		errs.add(err)
@@ -76,7 +80,10 @@ func (p *publication) content(s seen, where string) github.Content {
 	c := github.Content{Head: s.Document, Comparison: s.comparison, Provenance: p.provenance(where)}
 	if c.Comparison == nil {
 		c.AgainstFixed = againstFixed(s.Dir, s.Document)
-		c.NotCompared = "nothing was given to compare with"
+		c.NotCompared = s.uncompared
+		if c.NotCompared == "" {
+			c.NotCompared = "nothing was given to compare with"
+		}
 		if s.Document.Outcome.Cancelled {
 			c.NotCompared = "the run was cancelled"
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/result/validity"
 	"github.com/org/agentx-action/pkg/run"
@@ -36,6 +37,7 @@ type seen struct {
 	gate       error               // trips an exit code although nothing failed
 	base       bool                // it is of what the engine under test is held against
 	repeat     bool                // of one that is there already
+	uncompared string              // why a base that nobody named was none
 }
 
 // finish runs, shows what came out, and turns it into an error where asked.
@@ -80,6 +82,9 @@ func (r *replayFlags) show(c *console, report run.Report, against *base) (one se
 	one.Report = report
 	err = r.table(c, report)
 	var baseDir string
+	if against != nil && against.none != "" {
+		one.uncompared, against = against.none, nil
+	}
 	if against != nil && c.ctx.Err() == nil {
 		comparison, dir, compareErr := against.compare(c.out, report.Dir)
 		one.comparison = comparison
@@ -126,10 +131,24 @@ func (r *replayFlags) base(notes io.Writer, o *run.Options) (*base, error) {
 		return nil, nil
 	}
 	b, err := newBase(r.CompareWith, r.Floor, o.Dir)
-	if err != nil {
+	if err != nil && !r.unasked {
 		return nil, err
 	}
-	o.Before = b.fits
+	if err != nil {
+		b = new(base)
+		b.isNone(notes, err)
+	}
+	o.Before = func(known *result.Identity) error {
+		if b.none != "" {
+			return nil
+		}
+		err := b.fits(known)
+		if err != nil && r.unasked {
+			b.isNone(notes, err)
+			return nil
+		}
+		return err
+	}
 	return b, nil
 }
 
