@@ -98,10 +98,10 @@ func (a *actionRunCmd) settleBase(w *workplace) {
 
 // reproduce is the command that measures the same on one's own machine: what the
 // workflow gave, without secrets and without what only concerns publishing.
-func (a *runCmd) reproduce(parsed *kong.Context) []string {
+func (r *runCmd) reproduce(parsed *kong.Context) []string {
 	args := []string{"run"}
-	if a.file != nil {
-		args = append(args, "--config", a.file.Name)
+	if r.file != nil {
+		args = append(args, "--config", r.file.Name)
 	}
 	get := actions.New().GetInput
 	for _, flag := range inputs(parsed.Selected()) {
@@ -122,7 +122,7 @@ func (a *runCmd) reproduce(parsed *kong.Context) []string {
 	return redactArgs(args)
 }
 
-// publishes are the flags that say so.
+// publication is what a job tells.
 func (r *runCmd) publication(c *console, w *workplace) *publication {
 	return &publication{console: c, workplace: w, flags: &r.publishFlags, cell: r.cell(), reproduce: c.command}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
@@ -43,7 +44,7 @@ func dialled(t *testing.T, d dockertest.Docker, slowdown float64) (id string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = d.Client.ImageRemove(t.Context(), image.ID, client.ImageRemoveOptions{Force: true}) //nolint:usetesting // the daemon is asked once more
+		_, _ = d.Client.ImageRemove(context.WithoutCancel(t.Context()), image.ID, client.ImageRemoveOptions{Force: true})
 	})
 	return image.ID
 }

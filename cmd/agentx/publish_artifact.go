@@ -91,7 +91,7 @@ func takeOut(root *os.Root, f *zip.File, name string, left int64) (n int64, err 
 // plainFiles refuses a folder with anything else in it, or with too much.
 func plainFiles(dir string) error {
 	files, bytes := 0, int64(0)
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
@@ -124,10 +123,4 @@ func (f *publishFlags) github(w *workplace, cell string) github.Options {
 		o.Comments = github.CommentOff
 	}
 	return o
-}
-
-// browsable is an address that a comment may link to; the others are text.
-func browsable(ref string) bool {
-	u, err := url.Parse(ref)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http")
 }
