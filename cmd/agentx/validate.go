@@ -9,11 +9,16 @@ import (
 
 // validateCmd checks a folder of artifacts.
 type validateCmd struct {
-	Path string `arg:"" help:"Folder of a run's artifacts."`
+	Path string `arg:"" help:"Folder of a run's artifacts, or a run in a store."`
+
+	s3Flags
 }
 
 // Run is called by the parser.
-func (v *validateCmd) Run(c *console) error {
+func (v *validateCmd) Run(c *console) (err error) {
+	if v.Path, err = c.shelf(&v.s3Flags).folder(v.Path); err != nil {
+		return err
+	}
 	if filepath.Base(v.Path) == result.FileResult { // a person means its folder
 		v.Path = filepath.Dir(v.Path)
 	}
