@@ -6,11 +6,13 @@ ACTIONLINT_VERSION     := v1.7.12
 ACTION_VALIDATOR_VERSION := 0.6.0
 ACT_VERSION            := v0.2.89
 DOCKER_COMPOSE_VERSION := v2.29.7
+VERSITYGW_VERSION      := v1.8.0
 
 BIN           := $(CURDIR)/.bin
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 ACTIONLINT    := $(BIN)/actionlint-$(ACTIONLINT_VERSION)
 COMPOSE       := $(BIN)/docker-compose-$(DOCKER_COMPOSE_VERSION)
+VERSITYGW     := $(BIN)/versitygw-$(VERSITYGW_VERSION)
 ACT           := $(BIN)/act-$(ACT_VERSION)
 VALIDATOR     := $(BIN)/action-validator-$(ACTION_VALIDATOR_VERSION)
 
@@ -69,6 +71,9 @@ fmt: $(GOLANGCI_LINT) ## format the code
 .PHONY: compose
 compose: $(COMPOSE) ## docker compose, for tests on a machine that has none
 
+.PHONY: versitygw
+versitygw: $(VERSITYGW) ## an S3 server that nobody here wrote, for the tests of the store
+
 .PHONY: build
 build: ## the static binary, dist/agentx
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o dist/agentx ./cmd/agentx
@@ -100,6 +105,10 @@ $(ACT):
 
 $(VALIDATOR):
 	npm install --silent --no-save --prefix $@ @action-validator/cli@$(ACTION_VALIDATOR_VERSION) @action-validator/core@$(ACTION_VALIDATOR_VERSION)
+
+$(VERSITYGW):
+	CGO_ENABLED=0 GOBIN=$(BIN) go install -trimpath -ldflags '-s -w' github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+	mv $(BIN)/versitygw $@
 
 # The package is called cmd; its version is what the linker says.
 $(COMPOSE):

@@ -115,7 +115,7 @@ func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen,
 	}
 	fill(&o.Settings.RandomSeed, 42)
 	// A floor that does not fit shows before the hours are spent.
-	b, err := newBase(nil, r.Floor, "")
+	b, err := newBase(nil, r.Floor, "", nil)
 	if err != nil {
 		return nil, err
 	}

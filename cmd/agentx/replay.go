@@ -16,7 +16,10 @@ import (
 )
 
 // replayCmd replays against a server that is already there.
-type replayCmd struct{ replayFlags }
+type replayCmd struct {
+	replayFlags
+	s3Flags
+}
 
 // Run is called by the parser.
 func (r *replayCmd) Run(c *console) error {
@@ -27,7 +30,7 @@ func (r *replayCmd) Run(c *console) error {
 	if o.Client.URL == "" {
 		o.Client.URL = "http://localhost:8000"
 	}
-	return r.finish(c, o)
+	return r.finish(c, o, c.shelf(&r.s3Flags))
 }
 
 // seen is a result with what was made of it.
@@ -41,8 +44,8 @@ type seen struct {
 }
 
 // finish runs, shows what came out, and turns it into an error where asked.
-func (r *replayFlags) finish(c *console, o run.Options) error {
-	all, err := r.measure(c, o)
+func (r *replayFlags) finish(c *console, o run.Options, from *shelf) error {
+	all, err := r.measure(c, o, from)
 	return ended(all, err)
 }
 
@@ -60,8 +63,8 @@ func ended(all []seen, err error) error {
 }
 
 // measure runs, and shows what came out.
-func (r *replayFlags) measure(c *console, o run.Options) (all []seen, err error) {
-	against, err := r.base(c.err, &o)
+func (r *replayFlags) measure(c *console, o run.Options, from *shelf) (all []seen, err error) {
+	against, err := r.base(c.err, &o, from)
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +126,14 @@ func (r *replayFlags) table(c *console, report run.Report) error {
 
 // base reads what the run will be compared with, and has it held against the run's
 // identity before anything is measured; nil without --compare-with.
-func (r *replayFlags) base(notes io.Writer, o *run.Options) (*base, error) {
+func (r *replayFlags) base(notes io.Writer, o *run.Options, from *shelf) (*base, error) {
 	if len(r.CompareWith) == 0 {
 		if r.Floor != "" || r.FailOn == "regression" {
 			fmt.Fprintln(notes, "note: without effect: --floor and --fail-on regression, since no --compare-with is given")
 		}
 		return nil, nil
 	}
-	b, err := newBase(r.CompareWith, r.Floor, o.Dir)
+	b, err := newBase(r.CompareWith, r.Floor, o.Dir, from)
 	if err != nil && !r.unasked {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	case r.alternates():
 		return r.alternate(c, o, both)
 	}
-	return r.measure(c, o)
+	return r.measure(c, o, c.shelf(&r.s3Flags))
 }
 
 // lanes is the largest concurrency that a run will have.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,6 +128,17 @@ func (l *Local) consider(ctx context.Context, run Run, w *compare.Wanted, taken 
 		b.Runs, b.Keys = append(b.Runs, compare.Stored{Where: dir, Candidate: s.Candidate}), append(b.Keys, run.Key)
 	}
 	return nil
+}
+
+// Again chooses among the same runs, which lie here, for another head or the same one
+// of which more is known.
+func (b *Base) Again(w *compare.Wanted, taken []compare.Candidate, most int, open func(dir string) error) (again Base) {
+	again.Runs, again.Down = compare.Window(b.Runs, w, taken, most, open)
+	for _, r := range again.Runs {
+		i := slices.IndexFunc(b.Runs, func(old compare.Stored) bool { return old.Where == r.Where })
+		again.Keys = append(again.Keys, b.Keys[i])
+	}
+	return again
 }
 
 // Notes says which runs of a series were taken and which were turned down.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -69,6 +70,7 @@ func (e *scrubbed) Unwrap() error { return e.err }
 func reason(err error) string {
 	var api smithy.APIError
 	var creds *credentialsError
+	var sent *url.Error
 	switch {
 	case errors.As(err, &creds):
 		return creds.Error()
@@ -81,6 +83,8 @@ func reason(err error) string {
 			text += fmt.Sprintf(" (HTTP %d)", s)
 		}
 		return strings.TrimSpace(text)
+	case errors.As(err, &sent): // the address, which says nothing new, is in front of it
+		return sent.Err.Error()
 	}
 	return err.Error()
 }
