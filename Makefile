@@ -8,6 +8,9 @@ ACT_VERSION            := v0.2.89
 DOCKER_COMPOSE_VERSION := v2.29.7
 VERSITYGW_VERSION      := v1.8.0
 
+# Tests hold our requests against GitHub's own description of its API.
+NPM_TOOLS := @octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @stoplight/prism-cli@5.16.0
+
 BIN           := $(CURDIR)/.bin
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 ACTIONLINT    := $(BIN)/actionlint-$(ACTIONLINT_VERSION)
@@ -74,6 +77,13 @@ compose: $(COMPOSE) ## docker compose, for tests on a machine that has none
 .PHONY: versitygw
 versitygw: $(VERSITYGW) ## an S3 server that nobody here wrote, for the tests of the store
 
+.PHONY: npm-tools
+npm-tools: $(BIN)/npm/installed ## GitHub's description of its API and what serves it, for tests (needs npm)
+
+.PHONY: comment-picture
+comment-picture: ## docs/comment.png anew, from real runs (needs cmark-gfm and Chromium)
+	.ci/comment-picture
+
 .PHONY: build
 build: ## the static binary, dist/agentx
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o dist/agentx ./cmd/agentx
@@ -114,3 +124,9 @@ $(VERSITYGW):
 $(COMPOSE):
 	CGO_ENABLED=0 GOBIN=$(BIN)/compose go install -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(DOCKER_COMPOSE_VERSION)' github.com/docker/compose/v2/cmd@$(DOCKER_COMPOSE_VERSION)
 	mv $(BIN)/compose/cmd $@ && rmdir $(BIN)/compose
+
+# A new pin installs anew; scripts of packages are not run.
+$(BIN)/npm/installed: $(MAKEFILE_LIST)
+	mkdir -p $(BIN)/npm
+	npm install --prefix $(BIN)/npm --no-save --no-audit --no-fund --ignore-scripts --loglevel=error $(NPM_TOOLS)
+	touch $@

@@ -111,7 +111,7 @@ func (a *Action) keyValue(file, name, value string) {
 
 // heredoc is name and value between two lines of a delimiter that neither contains.
 func heredoc(name, value string, random func() string) (string, error) {
-	if name == "" || strings.ContainsAny(name, "=\r\n") || strings.Contains(name, "<<") {
+	if name == "" || strings.ContainsAny(name, "=<\r\n") {
 		return "", fmt.Errorf("actions: %q can't be the name of an output, a variable or a state", name)
 	}
 	for range 10 {

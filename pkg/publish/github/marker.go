@@ -53,15 +53,15 @@ func (m *marker) String() string {
 
 // readMarker finds the marker in a comment's first line, and gives what follows it.
 func readMarker(body string) (m marker, rest string, ok bool) {
-	if !strings.HasPrefix(body, markerStart) {
-		return m, "", false
-	}
 	line, rest, _ := strings.Cut(body, "\n")
-	line = strings.TrimSuffix(line, "\r")
-	if len(line) > maxMarker || !strings.HasSuffix(line, markerEnd) {
+	fields, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), markerStart)
+	if !ok || len(fields) > maxMarker {
 		return m, "", false
 	}
-	for field := range strings.FieldsSeq(line[len(markerStart) : len(line)-len(markerEnd)]) {
+	if fields, ok = strings.CutSuffix(fields, markerEnd); !ok {
+		return m, "", false
+	}
+	for field := range strings.FieldsSeq(fields) {
 		key, value, _ := strings.Cut(field, "=")
 		value, err := url.QueryUnescape(value)
 		if err != nil {

@@ -2,8 +2,8 @@ package githubtest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,12 +186,9 @@ func page(w http.ResponseWriter, r *http.Request, list []map[string]any) {
 	size = min(size, 100)
 	last := max((len(list)+size-1)/size, 1)
 	link := func(to int, rel string) string {
-		to2 := url.Values{}
-		for k, v := range q {
-			to2[k] = v
-		}
-		to2.Set("page", strconv.Itoa(to))
-		return fmt.Sprintf(`<http://%s%s?%s>; rel="%s"`, r.Host, r.URL.Path, to2.Encode(), rel)
+		other := maps.Clone(q)
+		other.Set("page", strconv.Itoa(to))
+		return "<http://" + r.Host + r.URL.Path + "?" + other.Encode() + `>; rel="` + rel + `"`
 	}
 	var links []string
 	if n > 1 {
