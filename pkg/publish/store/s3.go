@@ -145,7 +145,7 @@ func (b *bucket) connect(ctx context.Context) error {
 	})
 	b.region = cfg.Region
 	b.manager = transfermanager.New(parts{b.client, b}, func(t *transfermanager.Options) {
-		t.PartSizeBytes, t.MultipartUploadThreshold = partSize, multipartFrom
+		t.PartSizeBytes, t.MultipartUploadThreshold = partSize, partSize // smaller ones never come to it
 		t.Concurrency = partsAtOnce
 		t.FailTimeout = abortWithin
 	})

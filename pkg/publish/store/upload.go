@@ -51,7 +51,10 @@ func (e *ConflictError) Error() string {
 
 func (e *ConflictError) Unwrap() error { return ErrExists }
 
-const defaultParallel = 4
+const (
+	defaultParallel = 4
+	verifiedUpTo    = 1 << 20 // bytes of a file that is hashed before anything is sent
+)
 
 // Upload puts the folder of a finished run into the store, every file under the key
 // and the manifest last: before that nobody sees the run. The folder is held against
@@ -99,7 +102,7 @@ func verify(dir string) (*result.Manifest, []byte, error) {
 	}
 	large := map[string]int64{}
 	for _, f := range m.Files {
-		if f.Size >= multipartFrom {
+		if f.Size > verifiedUpTo {
 			large[f.Path] = f.Size
 		}
 	}
