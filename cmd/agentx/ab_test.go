@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestABAsksFirst(t *testing.T) {
 		{up, down, []string{"--model", "sim"}, exitFailed, "the base's engine (--base-url) does not answer", "the head's engine ("},
 		{up, other.URL, nil, exitUsage, `the head's engine serves the model "sim", the base's "other"`, "does not answer"},
 		{up, up, []string{"--floor", "missing"}, exitUsage, "--floor missing", "does not answer"},
-		{up, up, []string{"--compare-with", "x"}, exitUsage, "--compare-with: ab compares its own two sides", "does not answer"},
+		{up, up, []string{"--compare-with", "x"}, exitUsage, "--compare-with: it compares its own two sides", "does not answer"},
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
 		var out, err bytes.Buffer
@@ -125,5 +126,34 @@ func TestAB(t *testing.T) {
 	}
 	if !strings.Contains(err.String(), "prefix cache: proven empty") {
 		t.Error("the cache was not reset between the parts")
+	}
+}
+
+// Two command lines make two sides too: each part has an engine of its own, and the
+// command is what they may differ in.
+func TestABCommands(t *testing.T) {
+	program, err := exec.LookPath("agentx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	args := []string{"ab", "--driver", "process", "--input-file", "../../pkg/workload/corpus/sample", "--output-artifact-dir", dir, "--no-fixed",
+		"--concurrency", "2", "--benchmark-duration", "1", "--benchmark-grace-period", "1", "--trace-idle-gap-cap-seconds", "0.2", "--burst-phase-starts", "--stats-interval", "0"}
+	for _, side := range []string{"--engine-command", "--base-engine-command"} {
+		for _, w := range []string{program, "sim", "--port", "{port}"} {
+			args = append(args, side+"="+w)
+		}
+	}
+	args = append(args, "--engine-command=--sim-set", "--engine-command=faults.decode_slowdown=0.2")
+	var out, stderr bytes.Buffer
+	if code := Main(args, nil, &out, &stderr); code != exitDone {
+		t.Fatalf("exit code %d\n%s%s", code, &out, &stderr)
+	}
+	c, err := readComparison(filepath.Join(dir, "1-head", result.FileComparison))
+	if err != nil || len(c.Axis) != 1 || c.Axis[0].Key != "engine_args" || len(c.Head.Runs) != 2 {
+		t.Errorf("%v; %+v", err, c)
+	}
+	if n := strings.Count(stderr.String(), ": starting\n"); n != 4 {
+		t.Errorf("%d engines were started, want 4\n%s", n, &stderr)
 	}
 }

@@ -20,8 +20,16 @@ type base struct {
 	dirs    []string
 	floor   string // its file
 	options compare.Options
+	from    *shelf
 
 	checked map[string]checked // by folder
+	none    string             // why there is no base, which nobody had asked for
+}
+
+// isNone takes a base away that nobody named: the first run of a branch has none.
+func (b *base) isNone(notes io.Writer, why error) {
+	b.none = strings.TrimPrefix(strings.TrimPrefix(why.Error(), "nothing was run: "), "--compare-with: ")
+	fmt.Fprintln(notes, "note: not compared:", b.none)
 }
 
 type checked struct {
@@ -30,14 +38,23 @@ type checked struct {
 }
 
 // newBase reads what was named. out is the folder that the run will write into.
-func newBase(dirs []string, floor, out string) (*base, error) {
+func newBase(dirs []string, floor, out string, from *shelf) (*base, error) {
 	o, err := withFloor(floor)
 	if err != nil {
 		return nil, &run.UsageError{Err: fmt.Errorf("--floor %s: %w", floor, err)}
 	}
-	b := &base{dirs: dirs, floor: floor, options: o, checked: map[string]checked{}}
+	b := &base{dirs: dirs, floor: floor, options: o, from: from, checked: map[string]checked{}}
 	target, targetErr := os.Stat(out)
-	for _, dir := range dirs {
+	for _, name := range dirs {
+		if series, err := from.isSeries(name); series {
+			continue // as a folder of runs, below
+		} else if err != nil {
+			return nil, &run.UsageError{Err: fmt.Errorf("--compare-with: %w", err)}
+		}
+		dir, err := from.folder(name)
+		if err != nil {
+			return nil, fmt.Errorf("--compare-with: %w", err)
+		}
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && targetErr == nil && os.SameFile(info, target):
@@ -75,7 +92,7 @@ func (b *base) fits(known *result.Identity) error {
 			return refuse("the noise floor %s is of something else: %s", b.floor, differences(keys, &f.Identity, known))
 		}
 	}
-	taken, _, err := chooseBase(b.dirs, w, b.check)
+	taken, _, err := chooseBase(b.dirs, w, b.from, b.check)
 	if err != nil {
 		return refuse("--compare-with: %w", err)
 	}
@@ -161,7 +178,7 @@ func (b *base) compare(out io.Writer, dir string) (*compare.Comparison, string, 
 		return nil, "", err
 	}
 	s := sides{head: []*compare.Run{head}}
-	if err := s.chooseBase(b.dirs, &b.options); err != nil {
+	if err := s.chooseBase(b.dirs, &b.options, b.from); err != nil {
 		return nil, "", err
 	}
 	if err := s.fixed(nil, nil, &b.options); err != nil {

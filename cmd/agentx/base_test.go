@@ -59,7 +59,7 @@ func TestBaseFits(t *testing.T) {
 		{[]string{"store"}, "", of(map[string]string{"seed": "7"}), "store holds no run that can be the base: 1 run turned down: "},
 		{nil, "floor.json", of(map[string]string{"seed": "7"}), "the noise floor floor.json is of something else: seed is 42 there and 7 here"},
 	} {
-		b, err := newBase(c.dirs, c.floor, "artifacts")
+		b, err := newBase(c.dirs, c.floor, "artifacts", new(shelf))
 		if err != nil {
 			t.Error(c.dirs, err)
 			continue
@@ -83,7 +83,7 @@ func TestBaseRefuses(t *testing.T) {
 		{"a", "floor.json", "o", "--floor floor.json: "},
 		{"a", "missing", "o", "--floor missing: "},
 	} {
-		if _, err := newBase([]string{c.dir}, c.floor, c.out); err == nil || !strings.Contains(err.Error(), c.says) || exitCode(err) != exitUsage {
+		if _, err := newBase([]string{c.dir}, c.floor, c.out, new(shelf)); err == nil || !strings.Contains(err.Error(), c.says) || exitCode(err) != exitUsage {
 			t.Errorf("%v, want %q", err, c.says)
 		}
 	}

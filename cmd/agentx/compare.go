@@ -18,7 +18,7 @@ import (
 
 // compareCmd judges what changed between two sides.
 type compareCmd struct {
-	Dirs []string `arg:"" optional:"" name:"dir" help:"HEAD and BASE: folders of two runs; BASE may be a folder of runs, whose newest accepted five are taken. With --aa: the repeats."`
+	Dirs []string `arg:"" optional:"" name:"dir" help:"HEAD and BASE: folders of two runs; BASE may be a folder of runs, whose newest accepted five are taken. Either may lie in a store: s3://bucket/prefix/v1/owner/repo/cell/branch, or that with a run's name. With --aa: the repeats."`
 
 	Head []string `help:"Folder of a run of the head; give it again for repeats." placeholder:"DIR"`
 	Base []string `help:"Folder of a run of the base; give it again for repeats." placeholder:"DIR"`
@@ -35,6 +35,8 @@ type compareCmd struct {
 
 	Output string `short:"o" help:"File to write; default: comparison.json in the first folder of the head, or floor.json here with --aa." placeholder:"FILE"`
 	FailOn string `help:"End with exit code 4 on a regression." enum:"regression,never" default:"never"`
+
+	s3Flags
 }
 
 // regressionError says that the head is worse, where that was asked to fail.
@@ -55,11 +57,15 @@ func (c *compareCmd) Run(to *console) error {
 	if err != nil {
 		return err
 	}
+	from := to.shelf(&c.s3Flags)
+	if heads, err = from.folders(heads); err != nil {
+		return err
+	}
 	var s sides
 	if s.head, err = loadRuns(heads); err != nil {
 		return err
 	}
-	if err := s.chooseBase(bases, &o); err != nil {
+	if err := s.chooseBase(bases, &o, from); err != nil {
 		return err
 	}
 	if err := s.fixed(c.HeadFixed, c.BaseFixed, &o); err != nil {
@@ -81,12 +87,12 @@ type sides struct {
 
 // chooseBase loads the base's runs: those named, and of a folder of runs the newest
 // that are a baseline for the head.
-func (s *sides) chooseBase(dirs []string, o *compare.Options) error {
+func (s *sides) chooseBase(dirs []string, o *compare.Options, from *shelf) error {
 	w := &compare.Wanted{Identity: s.head[0].Doc.Identity, MayDiffer: o.MayDiffer()}
 	for _, r := range s.head {
 		w.RunIDs = append(w.RunIDs, r.Doc.RunID)
 	}
-	_, notes, err := chooseBase(dirs, w, func(dir string) (*result.Document, error) {
+	_, notes, err := chooseBase(dirs, w, from, func(dir string) (*result.Document, error) {
 		r, err := compare.Load(dir)
 		if err != nil {
 			return nil, err

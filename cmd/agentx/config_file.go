@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/org/agentx-action/pkg/config"
+	"github.com/org/agentx-action/pkg/publish/actions"
 )
 
 // defaultConfig is read when it is there and no other is named.
@@ -25,17 +26,41 @@ type configFlags struct {
 	keys []config.Key
 }
 
-// BeforeResolve is called by the parser once it knows the flags that were typed: it
-// reads the file, for the flags that were not.
+// BeforeResolve is called by the parser once it knows the flags that were typed: for
+// those that were not it takes the Action's inputs, where this is the Action, and then
+// the file.
 func (f *configFlags) BeforeResolve(ctx *kong.Context) error {
 	command := ctx.Selected()
 	if command == nil {
 		return nil
 	}
+	get := func(string) string { return "" }
+	if isAction(command) {
+		get = actions.New().GetInput
+	}
+	if err := f.read(ctx, command, get); err != nil {
+		return err
+	}
+	ctx.AddResolver(fromInputs(get)) // the last one wins
+	return nil
+}
+
+// isAction reports whether a command is run by GitHub, with inputs.
+func isAction(command *kong.Node) bool {
+	return command.Name == verbAction || command.Parent != nil && command.Parent.Name == verbAction
+}
+
+// read reads the file.
+func (f *configFlags) read(ctx *kong.Context, command *kong.Node, input func(string) string) (err error) {
 	f.keys = keys(command)
 	name := defaultConfig
 	for _, flag := range command.Flags {
-		if given, _ := ctx.FlagValue(flag).(string); flag.Name == "config" && given != "" {
+		if flag.Name != "config" {
+			continue
+		}
+		if given, _ := ctx.FlagValue(flag).(string); given != "" {
+			name = given
+		} else if given := input("config"); given != "" {
 			name = given
 		}
 	}

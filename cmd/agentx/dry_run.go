@@ -23,7 +23,7 @@ import (
 // dryRun prints the configuration that a run would have, as a configuration file,
 // and what it would start, as its comments. It judges the settings as the run
 // would, so that what passes here is not refused there.
-func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan enginePlan) error {
+func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan enginePlan, both [2]side) error {
 	filled, err := settle(&o)
 	if err != nil {
 		return &run.UsageError{Err: err}
@@ -33,6 +33,9 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 		return err
 	}
 	fmt.Fprint(w, r.explain(plan))
+	if r.alternates() {
+		fmt.Fprintf(w, "# It is played in turn with the base, in the order head, base, base, head, %d times: %s\n", r.Rounds, both[1].where)
+	}
 	return nil
 }
 
@@ -40,7 +43,7 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 // cannot be, which the run itself will say.
 func (r *runCmd) record(ctx *kong.Context, o run.Options, plan enginePlan) []byte {
 	var b bytes.Buffer
-	if err := r.dryRun(&b, ctx, o, plan); err != nil {
+	if err := r.dryRun(&b, ctx, o, plan, [2]side{}); err != nil {
 		return nil
 	}
 	return b.Bytes()

@@ -34,6 +34,7 @@ const enginePort = 8000
 type enginePlan struct {
 	Driver string // url, process, docker, compose or sim
 	Engine string // vllm, sglang, sim, custom; "" with url and compose
+	URL    string // of an engine that is there
 
 	// Argv is the command line: of a process the whole of it, in a container what
 	// follows the entrypoint. It may hold portPlaceholder when Port is 0.

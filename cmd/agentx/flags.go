@@ -52,6 +52,8 @@ type replayFlags struct {
 
 	outputFlags
 	ignoredFlags
+
+	unasked bool // --compare-with was chosen by us: without it a run goes on
 }
 
 // serverFlags say where the engine is and how it is spoken to.
@@ -84,7 +86,7 @@ type outputFlags struct {
 	SliceDuration     *float64 `help:"Seconds of a time slice." placeholder:"S" group:"Result"`
 	OutputArtifactDir string   `aliases:"artifact-dir" default:"artifacts" help:"Folder for the artifacts." placeholder:"DIR" group:"Result" config:"substitute"`
 	ServerMetrics     []string `sep:"none" help:"Metrics pages of the engine; /metrics of the address when not given." placeholder:"URL" group:"Result" config:"substitute"`
-	CompareWith       []string `sep:"none" help:"Folder of a run to compare with, again for repeats of it; or of a folder of runs, whose newest accepted five are taken. One that does not fit is refused before the run." placeholder:"DIR" group:"Result" config:"substitute"`
+	CompareWith       []string `sep:"none" help:"Folder of a run to compare with, again for repeats of it; or of a folder of runs, whose newest accepted five are taken; or the same in a store, as s3://bucket/prefix/v1/owner/repo/cell/branch. One that does not fit is refused before the run." placeholder:"DIR" group:"Result" config:"substitute"`
 	Floor             string   `help:"Noise floor of the runner pool, as agentx compare --aa writes it." placeholder:"FILE" group:"Result" config:"substitute,path"`
 	NoServerMetrics   bool     `help:"Do not read the engine's metrics." group:"Result"`
 	GPUTelemetry      []string `name:"gpu-telemetry" sep:"none" help:"Read the GPUs' power from nvidia-smi, or from DCGM exporters at these addresses; nvidia-smi when not given, where it is and the server is on this machine." placeholder:"SOURCE" group:"Result"`

@@ -1,3 +1,3 @@
 package main
 
-//go:generate go test . -run TestGenerated -update
+//go:generate go test . -run TestGenerated|TestActionFile -update

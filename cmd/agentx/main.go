@@ -10,15 +10,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/run"
 	"github.com/org/agentx-action/pkg/workload/corpus"
 )
 
-func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(Main(arguments(os.Args), os.Stdin, os.Stdout, os.Stderr)) }
+
+// arguments are those that were typed. GitHub gives the post step of a container those
+// of the main step, so that only its name tells them apart.
+func arguments(argv []string) []string {
+	if filepath.Base(argv[0]) == "agentx-post" {
+		return []string{verbAction, "post"}
+	}
+	return argv[1:]
+}
 
 // Exit codes (DESIGN.md §4).
 const (
@@ -27,6 +38,7 @@ const (
 	exitUsage   = 2
 	exitInvalid = 3
 	exitWorse   = 4
+	exitRefused = 5
 )
 
 // console is where a verb writes: results to out, everything else to err.
@@ -35,6 +47,11 @@ type console struct {
 	out, err io.Writer
 	command  []string // as typed, secrets removed
 	will     *will
+
+	// Of a step of GitHub's, see muzzle.
+	commands io.Writer
+	secrets  deploy.Secrets
+	close    func()
 }
 
 type grammar struct {
@@ -44,9 +61,11 @@ type grammar struct {
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
 	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
 	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
-	AB       abCmd       `cmd:"" name:"ab" help:"Measure two engines in one job, in the order head, base, base, head, and compare them."`
+	AB       abCmd       `cmd:"" name:"ab" help:"Measure two engines in one job, in the order head, base, base, head, and compare them. Takes the flags of 'run'."`
 	Report   reportCmd   `cmd:"" help:"Write a run's HTML page and charts again, from its artifacts."`
 	Validate validateCmd `cmd:"" help:"Check a run's artifacts: schema, manifest, invariants."`
+	Publish  publishCmd  `cmd:"" help:"Tell of a run from its artifacts: store, pull request, job summary. --print only shows what would be told."`
+	Action   actionCmd   `cmd:"" help:"What GitHub's runner calls: 'run' with the inputs of the workflow, then everything that 'publish' does."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
@@ -84,9 +103,11 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		ctx, stop := interruptible(stderr, last)
 		defer stop()
 		defer last.handOver(stderr)
-		err = c.Run(&console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last})
+		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: stdout, close: func() {}}
+		defer func() { to.close() }()
+		err = c.Run(to)
 		if err != nil {
-			fmt.Fprintln(stderr, "agentx:", err)
+			fmt.Fprintln(to.err, "agentx:", err)
 		}
 		return exitCode(err)
 	})
@@ -127,9 +148,12 @@ func exitCode(err error) int {
 	var usage *run.UsageError
 	var invalid *invalidError
 	var worse *regressionError
+	var refused *refusedError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &refused):
+		return exitRefused // it says itself that nothing worse happened
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &invalid):

@@ -16,45 +16,66 @@ type runCmd struct {
 	baselineFlags
 	simFlags
 	engineFlags
+	baseFlags
+	publishFlags
+
+	noDemo bool
 }
 
 // Run is called by the parser.
 func (r *runCmd) Run(c *console, parsed *kong.Context) error {
+	all, err := r.job(c, parsed)
+	return ended(all, err)
+}
+
+// job does everything but publishing. What was measured is in all, whatever failed
+// after it.
+func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	o, err := r.options(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	plan, err := r.plan(planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")})
+	in := planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")}
+	plan, err := r.plan(in)
 	if err != nil {
-		return &run.UsageError{Err: err}
+		return nil, &run.UsageError{Err: err}
+	}
+	var both [2]side
+	if r.alternates() {
+		if both, err = r.sides(in); err != nil {
+			return nil, err
+		}
 	}
 	if r.file != nil {
 		fmt.Fprintf(c.err, "settings from %s\n", r.file.Name)
 	}
 	if err := r.engine(c, plan, &o); err != nil {
-		return err
+		return nil, err
 	}
 	if len(o.Source.Paths) == 0 && o.Source.Public == "" {
 		o.Source.Sample = true
 	}
-	if o.Scenario == "" {
+	if o.Scenario == "" && !r.noDemo {
 		r.demo(&o.Settings)
 		o.Demo = true
 	}
 	if o.Fixed, err = r.baseline(o.Demo); err != nil {
-		return err
+		return nil, err
 	}
-	if r.DryRun {
-		return r.dryRun(c.out, parsed, o, plan)
+	switch {
+	case r.DryRun:
+		return nil, r.dryRun(c.out, parsed, o, plan, both)
+	case r.alternates():
+		return r.alternate(c, o, both)
 	}
 	o.Effective = r.record(parsed, o, plan)
-	return r.finish(c, o)
+	return r.measure(c, o, c.shelf(&r.s3Flags))
 }
 
 // lanes is the largest concurrency that a run will have.
 func (r *runCmd) lanes(s scenario.Settings) int {
 	lanes := 1
-	if len(s.Concurrency) == 0 && r.Scenario == "" {
+	if len(s.Concurrency) == 0 && r.Scenario == "" && !r.noDemo {
 		lanes = demoLanes
 	}
 	for _, n := range s.Concurrency {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(dockertest.Wrap(m), map[string]func(){"agentx": main})
+	testscript.Main(dockertest.Wrap(m), map[string]func(){"agentx": main, "agentx-post": main})
 }
 
 func TestScript(t *testing.T) {

@@ -15,21 +15,27 @@ import (
 
 // validateCmd checks artifacts.
 type validateCmd struct {
-	Path string `arg:"" help:"Folder of a run's artifacts, of a sweep's, or one document: result.json, run.json, comparison.json, a noise floor, a manifest."`
+	Path string `arg:"" help:"Folder of a run's artifacts, of a sweep's, or one document: result.json, run.json, comparison.json, a noise floor, a manifest; or a run in a store."`
+
+	s3Flags
 }
 
 // Run is called by the parser.
 func (v *validateCmd) Run(c *console) error {
-	info, err := os.Stat(v.Path)
+	name, err := c.shelf(&v.s3Flags).folder(v.Path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
 	switch {
 	case err != nil:
 		return &run.UsageError{Err: err}
 	case info.IsDir():
-		return validateFolders(c.out, v.Path)
-	case filepath.Base(v.Path) == result.FileResult: // a person means its folder
-		return validateFolder(c.out, filepath.Dir(v.Path))
+		return validateFolders(c.out, name)
+	case filepath.Base(name) == result.FileResult: // a person means its folder
+		return validateFolder(c.out, filepath.Dir(name))
 	}
-	return validateFile(c.out, v.Path)
+	return validateFile(c.out, name)
 }
 
 // validateFolders checks a run's folder, or those of the runs in it.

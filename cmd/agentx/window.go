@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/run"
@@ -25,11 +26,22 @@ type opener func(dir string) (*result.Document, error)
 // chooseBase finds the runs of the base: the folders that are a run's are taken as
 // they are, a folder of runs stands for its newest accepted ones, so that a single
 // bad run can neither freeze nor poison a baseline (spec/pitfalls.md "Baseline and
-// noise"). open is called for every run that is taken, in the order of the answer.
-// The notes say what was turned down. Nothing is ever written there.
-func chooseBase(dirs []string, w *compare.Wanted, open opener) (taken []compare.Stored, notes []string, err error) {
+// noise"). References to a store are the same there, and from brings their runs here.
+// open is called for every run that is taken, in the order of the answer. The notes say
+// what was turned down. Nothing is ever written there.
+func chooseBase(dirs []string, w *compare.Wanted, from *shelf, open opener) (taken []compare.Stored, notes []string, err error) {
 	var folders []string
-	for _, dir := range dirs {
+	for _, name := range dirs {
+		if series, err := from.isSeries(name); err != nil {
+			return nil, nil, err
+		} else if series {
+			folders = append(folders, name)
+			continue
+		}
+		dir, err := from.folder(name)
+		if err != nil {
+			return nil, nil, err
+		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && !compare.HoldsRun(dir) {
 			folders = append(folders, dir)
 			continue
@@ -41,7 +53,11 @@ func chooseBase(dirs []string, w *compare.Wanted, open opener) (taken []compare.
 		taken = append(taken, compare.Stored{Where: dir, Candidate: compare.CandidateOf(doc)})
 	}
 	for _, dir := range folders { // the runs named decide what a repeat is
-		in, said, err := window(dir, w, taken, open)
+		look := window
+		if store.IsRemote(dir) {
+			look = from.window
+		}
+		in, said, err := look(dir, w, taken, open)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,11 +72,7 @@ func window(dir string, w *compare.Wanted, taken []compare.Stored, open opener) 
 	if err != nil {
 		return nil, nil, asUsage(err)
 	}
-	var side []compare.Candidate
-	for _, t := range taken {
-		side = append(side, t.Candidate)
-	}
-	in, more := compare.Window(stored, w, side, windowRuns, func(where string) error {
+	in, more := compare.Window(stored, w, candidates(taken), windowRuns, func(where string) error {
 		_, err := open(where)
 		return err
 	})

@@ -44,7 +44,7 @@ func TestWindow(t *testing.T) {
 		t.Skip(err)
 	}
 	w := wanted(t, "store/head")
-	in, notes, err := chooseBase([]string{"link"}, w, compare.Check)
+	in, notes, err := chooseBase([]string{"link"}, w, new(shelf), compare.Check)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWindow(t *testing.T) {
 		t.Error(diff)
 	}
 	// A run that was named is not taken twice, wherever it was named.
-	in, notes, err = chooseBase([]string{"store", "store/b"}, w, compare.Check)
+	in, notes, err = chooseBase([]string{"store", "store/b"}, w, new(shelf), compare.Check)
 	if err != nil || len(in) != 3 || in[0].Where != "store/b" || !strings.Contains(strings.Join(notes, "\n"), "the same run as one taken (b)") {
 		t.Errorf("%v %v %v", in, notes, err)
 	}
@@ -80,13 +80,13 @@ func TestWindow(t *testing.T) {
 		"store/unfinished": "the run did not finish",
 		"missing":          "no such folder",
 	} {
-		_, _, err := chooseBase([]string{dir}, w, compare.Check)
+		_, _, err := chooseBase([]string{dir}, w, new(shelf), compare.Check)
 		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || exitCode(err) != exitUsage) {
 			t.Errorf("%s: %v, want %q", dir, err, says)
 		}
 	}
 	w.Identity = result.NewIdentity(map[string]string{"corpus": "other"})
-	if _, _, err := chooseBase([]string{"store"}, w, compare.Check); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), "store holds no run that can be the base: 5 runs turned down: differs from the head in corpus; ") {
+	if _, _, err := chooseBase([]string{"store"}, w, new(shelf), compare.Check); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), "store holds no run that can be the base: 5 runs turned down: differs from the head in corpus; ") {
 		t.Error(err)
 	}
 }
@@ -99,7 +99,7 @@ func TestWindowIsBounded(t *testing.T) {
 	}
 	w := wanted(t, "store/0")
 	w.RunIDs = nil
-	if in, _, err := chooseBase([]string{"store"}, w, compare.Check); err != nil || len(in) != windowRuns {
+	if in, _, err := chooseBase([]string{"store"}, w, new(shelf), compare.Check); err != nil || len(in) != windowRuns {
 		t.Errorf("%d runs, %v", len(in), err)
 	}
 }

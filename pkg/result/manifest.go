@@ -67,7 +67,7 @@ func readManifest(root *os.Root) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := decodeManifest(text)
+	m, err := DecodeManifest(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", FileManifest, err)
 	}
@@ -162,8 +162,28 @@ func verify(root *os.Root, but func(name string) bool) (*Manifest, error) {
 	return m, errors.Join(faults...)
 }
 
-// decodeManifest refuses paths that don't name a file inside the folder.
-func decodeManifest(text []byte) (*Manifest, error) {
+// ReadManifest reads the manifest of a folder and its text as it stands, without
+// looking at the files.
+func ReadManifest(dir string) (*Manifest, []byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	text, err := readDocument(root, FileManifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := DecodeManifest(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", FileManifest, err)
+	}
+	return m, text, nil
+}
+
+// DecodeManifest reads a manifest, checked against its schema. It refuses paths that
+// don't name a file inside the folder.
+func DecodeManifest(text []byte) (*Manifest, error) {
 	if err := validateManifest(text); err != nil {
 		return nil, err
 	}

@@ -282,13 +282,13 @@ func TestManifestRefusesHostilePaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeManifest(text); err == nil {
+		if _, err := DecodeManifest(text); err == nil {
 			t.Errorf("%q passes", path)
 		}
 	}
 	twice := File{"a", 0, strings.Repeat("0", 64)}
 	text, _ := encode(&Manifest{Kind: KindManifest, SchemaVersion: "1.0", Files: []File{twice, twice}})
-	if _, err := decodeManifest(text); err == nil {
+	if _, err := DecodeManifest(text); err == nil {
 		t.Error("a file listed twice passes")
 	}
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/org/agentx-action/pkg/publish/page"
+	"github.com/org/agentx-action/pkg/result"
+)
+
+// Bounds of artifacts that strangers made.
+const (
+	maxArtifactFiles = 10_000
+	maxArtifactBytes = 8 << 30
+	// maxRatio is how much a file may grow when it is taken out; records of requests
+	// shrink to a twentieth.
+	maxRatio = 200
+)
+
+// unzip takes a .zip apart. Its own words on sizes are not believed: what comes out is
+// counted.
+func unzip(name, dir string) error {
+	z, err := zip.OpenReader(name)
+	if err != nil {
+		return fmt.Errorf("no .zip: %w", err)
+	}
+	defer z.Close()
+	if len(z.File) > maxArtifactFiles {
+		return fmt.Errorf("more than %d files", maxArtifactFiles)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left := int64(maxArtifactBytes)
+	for _, f := range z.File {
+		clean := strings.TrimSuffix(f.Name, "/")
+		switch {
+		case !fs.ValidPath(clean) || clean == "." || strings.ContainsAny(clean, "\\\x00"):
+			return fmt.Errorf("%s is no path inside a folder", strconv.QuoteToASCII(f.Name))
+		case f.Mode().IsDir():
+			err = root.MkdirAll(clean, 0o755)
+		case !f.Mode().IsRegular():
+			return fmt.Errorf("%s is no plain file", strconv.QuoteToASCII(f.Name))
+		default:
+			var n int64
+			n, err = takeOut(root, f, clean, left)
+			left -= n
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func takeOut(root *os.Root, f *zip.File, name string, left int64) (n int64, err error) {
+	most := min(left, int64(min(f.CompressedSize64, maxArtifactBytes))*maxRatio+1<<20)
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return 0, err
+	}
+	from, err := f.Open()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", strconv.QuoteToASCII(name), err)
+	}
+	defer from.Close()
+	to, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	n, err = io.Copy(to, io.LimitReader(from, most+1))
+	err = errors.Join(err, to.Close())
+	switch {
+	case err != nil:
+		return n, fmt.Errorf("%s: %w", strconv.QuoteToASCII(name), err)
+	case n > most:
+		return n, fmt.Errorf("%s grows beyond every measure: a .zip to do harm", strconv.QuoteToASCII(name))
+	}
+	return n, nil
+}
+
+// plainFiles refuses a folder with anything else in it, or with too much.
+func plainFiles(dir string) error {
+	files, bytes := 0, int64(0)
+	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if files++; files > maxArtifactFiles {
+			return fmt.Errorf("more than %d files", maxArtifactFiles)
+		}
+		if d.IsDir() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no plain file", strconv.QuoteToASCII(d.Name()))
+		}
+		if bytes += info.Size(); bytes > maxArtifactBytes {
+			return fmt.Errorf("more than %d bytes", int64(maxArtifactBytes))
+		}
+		return nil
+	})
+}
+
+// maxFaults bounds what is said of an artifact.
+const maxFaults = 5
+
+// examine proves a run's folder from its records on, and draws its page and pictures
+// anew: those that came could hold anything.
+func examine(c *console, s seen) error {
+	for _, dir := range append([]string{s.Dir}, baselineDirs(s.Dir)...) {
+		problems, err := result.Check(dir)
+		if err != nil {
+			return err
+		}
+		var errs errorList
+		for _, p := range problems[:min(len(problems), maxFaults)] {
+			errs.add(errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
+		}
+		if err := errs.join(); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := errors.Join(root.RemoveAll(result.FolderCharts), ifThere(root.Remove(result.FileReport))); err != nil {
+		return err
+	}
+	if err := result.WriteManifest(s.Dir, s.Document.RunID); err != nil {
+		return err
+	}
+	return writeReport(c, s.Dir, page.Options{Comparison: s.comparison, AgainstFixed: againstFixed(s.Dir, s.Document)})
+}
+
+func ifThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

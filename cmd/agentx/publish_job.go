@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/org/agentx-action/pkg/publish/github"
+	"github.com/org/agentx-action/pkg/publish/store"
+	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/summary"
+)
+
+// publication is what a job measured, on its way to whoever is to be told.
+type publication struct {
+	*console
+	*workplace
+	flags     *publishFlags
+	cell      string
+	reproduce []string
+	quiet     bool // say it in the job, not in the pull request
+
+	pullRequest int // instead of the event's
+}
+
+// publish uploads every run, and tells GitHub of those that are an answer. Nothing
+// that is refused keeps the rest from being told; the error joins it all.
+func (p *publication) publish(all []seen, failed error) error {
+	var errs errorList
+	where := map[string]string{}
+	for _, s := range all {
+		ref, err := p.upload(s)
+		errs.add(err)
+		where[s.Dir] = ref
+	}
+	answers := answersOf(all)
+	for i, s := range answers {
+		c := p.content(s, where[s.Dir])
+		switch last := i == len(answers)-1; {
+		case failed == nil || !last || s.Document.Outcome.Error != "":
+		case c.Comparison == nil:
+			c.NotCompared = p.secrets.Mask(failed.Error())
+		default: // of a point that did not come to a result
+			p.Errorf("%s", p.secrets.Mask(failed.Error()))
+		}
+		outcome, err := p.tellGitHub(c, p.cellOf(s, len(answers) > 1))
+		errs.add(err)
+		p.outputs(&c, &outcome, s, i == 0)
+	}
+	if len(answers) == 0 && failed != nil {
+		c := github.Content{Failed: p.secrets.Mask(failed.Error()), Provenance: p.provenance("")}
+		outcome, err := p.tellGitHub(c, p.cell)
+		errs.add(err)
+		p.SetOutput("verdict", string(outcome.Standing))
+	}
+	return errs.join()
+}
+
+// answersOf leaves out repeats and the base, which are in the comparison.
+func answersOf(all []seen) (answers []seen) {
+	for _, s := range all {
+		if !s.base && !s.repeat {
+			answers = append(answers, s)
+		}
+	}
+	return answers
+}
+
+// cellOf is the cell of one result; each concurrency of a sweep has its own.
+func (p *publication) cellOf(s seen, several bool) string {
+	if several {
+		return p.cell + "-c" + strconv.Itoa(s.Document.Settings.Concurrency)
+	}
+	return p.cell
+}
+
+// content is what there is to tell of a run.
+func (p *publication) content(s seen, where string) github.Content {
+	c := github.Content{Head: s.Document, Comparison: s.comparison, Provenance: p.provenance(where)}
+	if c.Comparison == nil {
+		c.AgainstFixed = againstFixed(s.Dir, s.Document)
+		c.NotCompared = s.uncompared
+		if c.NotCompared == "" {
+			c.NotCompared = "nothing was given to compare with"
+		}
+		if s.Document.Outcome.Cancelled {
+			c.NotCompared = "the run was cancelled"
+		}
+	}
+	return c
+}
+
+func (p *publication) provenance(where string) github.Provenance {
+	base, _ := dig(p.workplace.github.Event, "pull_request", "base", "sha").(string)
+	return github.Provenance{
+		SHA: p.event.HeadSHA, BaseSHA: base, Runner: p.runner(), RunURL: p.runURL(), ResultURL: where, Reproduce: p.reproduce,
+	}
+}
+
+// tellGitHub writes summary, annotations, comment and check run.
+func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome, error) {
+	o := p.asked(cell)
+	switch {
+	case p.strangers() && (o.Comments != github.CommentOff || o.CheckRun != ""):
+		// Asking would only be refused, and hours of work would end in red.
+		o.Comments, o.CheckRun = github.CommentOff, ""
+		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
+	}
+	if o.Token == "" && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
+		fmt.Fprintln(p.err, "note: there is no token, so the pull request is told nothing: set GITHUB_TOKEN, or --github-token")
+	}
+	outcome, err := github.Publish(p.telling(), o, c)
+	if outcome.CommentURL != "" {
+		fmt.Fprintf(p.out, "comment: %s, %s\n", outcome.Comment, outcome.CommentURL)
+	}
+	return outcome, err
+}
+
+// asked are the options of publishing, as far as they are a matter of taste.
+func (p *publication) asked(cell string) github.Options {
+	o := p.flags.github(p.workplace, cell)
+	o.PullRequest = p.pullRequest
+	if p.quiet {
+		o.Comments = github.CommentOff
+	}
+	return o
+}
+
+// telling is the context of publishing.
+func (p *publication) telling() context.Context { return p.ctx }
+
+// upload puts a run into the store, if there is one.
+func (p *publication) upload(s seen) (where string, err error) {
+	f := &p.flags.storeFlags
+	if f.Store == "" {
+		return "", nil
+	}
+	if p.strangers() && store.IsRemote(f.Store) {
+		fmt.Fprintln(p.err, "note: a fork's pull request has no credentials for the store: the workflow that publishes afterwards uploads the result")
+		return "", nil
+	}
+	uploaded, err := p.put(s, f)
+	if err != nil {
+		p.Warningf("The result was not uploaded; it lies in the job's artifacts: %s", p.secrets.Mask(err.Error()))
+		return "", fmt.Errorf("upload of %s: %w", s.Dir, err)
+	}
+	for _, n := range uploaded.Notes {
+		fmt.Fprintln(p.out, "store:", n)
+	}
+	fmt.Fprintf(p.out, "store: %s\n", uploaded.Where)
+	return uploaded.Where, nil
+}
+
+func (p *publication) put(s seen, f *storeFlags) (u store.Uploaded, err error) {
+	to, err := store.Open(p.telling(), f.Store, f.options())
+	if err != nil {
+		return u, err
+	}
+	return store.Upload(p.telling(), to, s.Dir, p.key(s), store.UploadOptions{Progress: p.err})
+}
+
+// key is where a run is kept. What a base measured never stands where a baseline of
+// the branch is read: its commit is another.
+func (p *publication) key(s seen) store.Key {
+	g := p.workplace.github
+	owner, repo := g.Repo()
+	k := store.Key{
+		Series: store.Series{Owner: owner, Repo: repo, Cell: p.cellOf(s, s.swept()), Ref: store.RefOf(p.workplace.store)},
+		Time:   s.Document.StartedAt, SHA: p.event.HeadSHA, Run: strconv.FormatInt(g.RunID, 10), Attempt: int(g.RunAttempt),
+	}
+	if s.base {
+		k.Ref = "base-of-" + k.Ref
+		k.SHA, _ = dig(g.Event, "pull_request", "base", "sha").(string)
+	}
+	if owner == "" {
+		k.Owner, k.Repo = "local", "local"
+	}
+	if g.RunID == 0 {
+		k.Run = s.Document.RunID
+	}
+	return k
+}
+
+// swept reports whether a result is one of several concurrencies.
+func (s *seen) swept() bool { return s.Document.Settings.Other["sweep"] != "" }
+
+// outputs sets the step's outputs: of the first answer, and the gravest verdict.
+func (p *publication) outputs(c *github.Content, o *github.Outcome, s seen, first bool) {
+	if !first {
+		return
+	}
+	d := s.Document
+	p.SetOutput("verdict", string(o.Standing))
+	valid := ""
+	if v := d.Validity.SubmissionValid; v != nil {
+		valid = strconv.FormatBool(*v)
+	}
+	p.SetOutput("submission-valid", valid)
+	p.SetOutput("trusted", strconv.FormatBool(d.Validity.Trusted))
+	p.SetOutput("result-path", p.relative(filepath.Join(s.Dir, result.FileResult)))
+	if c.Comparison != nil {
+		p.SetOutput("comparison-path", p.relative(filepath.Join(s.Dir, result.FileComparison)))
+	}
+	p.SetOutput("result-url", c.Provenance.ResultURL)
+	p.SetOutput("comment-url", o.CommentURL)
+	p.SetOutput("check-run-url", o.CheckRunURL)
+	for _, h := range headline {
+		if v, ok := h.of(d); ok {
+			p.SetOutput(h.name, strconv.FormatFloat(v, 'g', 6, 64))
+		}
+	}
+}
+
+// relative is a path as the steps that follow see it: their workspace has another
+// name than the container's.
+func (p *publication) relative(name string) string {
+	if rel, err := filepath.Rel(absolute("."), absolute(name)); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// headline figures are outputs by themselves; one that was not measured is not set.
+var headline = []struct {
+	name, help string
+	of         func(*result.Document) (float64, bool)
+}{
+	{"ttft-p50-ms", "Time to first token, median, in milliseconds.", ofRequests("time_to_first_token", func(s summary.Stats) float64 { return s.P50 })},
+	{"ttft-p90-ms", "Time to first token, 90th percentile, in milliseconds.", ofRequests("time_to_first_token", func(s summary.Stats) float64 { return s.P90 })},
+	{"itl-p50-ms", "Time between tokens, median, in milliseconds.", ofRequests("inter_token_latency", func(s summary.Stats) float64 { return s.P50 })},
+	{"output-tokens-per-second", "Output throughput of the whole engine.", func(d *result.Document) (float64, bool) {
+		v, ok := d.Metrics.Run["output_token_throughput"]
+		return v.Value, ok
+	}},
+	{"error-rate", "Share of the measured requests that failed, 0 to 1.", func(d *result.Document) (float64, bool) {
+		return d.Requests.Profiling.ErrorRate()
+	}},
+	{"cache-hit-rate", "Share of the prompt tokens that the engine took from its prefix cache, as it reports with each answer, 0 to 1.", func(d *result.Document) (float64, bool) {
+		if d.Cache.Usage == nil {
+			return 0, false
+		}
+		return d.Cache.Usage.Rate, true
+	}},
+}
+
+func ofRequests(metric string, of func(summary.Stats) float64) func(*result.Document) (float64, bool) {
+	return func(d *result.Document) (float64, bool) {
+		s, ok := d.Metrics.Request[metric]
+		return of(s), ok
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/org/agentx-action/pkg/publish/store"
+	"github.com/org/agentx-action/pkg/result"
+)
+
+// shelfServer is a bucket with runs of the branch release/1 in it, and the reference
+// of that branch.
+func shelfServer(t *testing.T, runs ...string) (server *httptest.Server, ref string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AKIDCANARY", "AWS_SECRET_ACCESS_KEY": "canary-secret", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_EC2_METADATA_DISABLED": "true", "AGENTX_CACHE": t.TempDir(),
+	} {
+		t.Setenv(name, value)
+	}
+	backend := s3mem.New()
+	if err := backend.CreateBucket("results"); err != nil {
+		t.Fatal(err)
+	}
+	server = httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
+	t.Cleanup(server.Close)
+	to, err := store.Open(t.Context(), "s3://results/p", store.Options{Endpoint: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := store.Series{Owner: "o", Repo: "r", Cell: "c", Ref: "release/1"}
+	for i, dir := range runs {
+		key := store.Key{Series: series, Time: time.Date(2026, 1, 2, 3, i, 0, 0, time.UTC), Run: dir}
+		if _, err := store.Upload(t.Context(), to, dir, key, store.UploadOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return server, "s3://results/p/" + series.String()
+}
+
+// A branch in a store is a base as a folder of runs is; so is one run in it.
+func TestCompareWithAStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for i, dir := range []string{"a", "b", "c"} {
+		finished(t, dir, uint64(i), 1, 42, false)
+	}
+	finished(t, "seed", 7, 1, 43, false)
+	finished(t, "slow", 8, 1.5, 42, false)
+	server, ref := shelfServer(t, "a", "b", "c", "seed")
+	agentx := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := Main(append(args, "--s3-endpoint", server.URL), nil, &out, &errs); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s", args, code, want, errs.String())
+		}
+		if text := out.String() + errs.String(); strings.Contains(strings.ToLower(text), "canary") {
+			t.Errorf("a key stands in %s", text)
+		}
+		return out.String() + errs.String()
+	}
+	says := func(text string, want ...string) {
+		t.Helper()
+		text = strings.Join(strings.Fields(text), " ") // as it was before it was wrapped
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%q is not in %s", w, text)
+			}
+		}
+	}
+	newest := ref + "/20260102T030200Z-000000000000-c-1"
+	says(agentx(exitDone, "compare", "slow", ref), "20260102T030200Z-000000000000-c-1, 20260102T030100Z-000000000000-b-1, 20260102T030000Z-000000000000-a-1",
+		"1 run turned down: differs from the head in seed")
+	agentx(exitDone, "compare", newest, ref)
+	agentx(exitDone, "validate", newest)
+	says(agentx(exitUsage, "validate", ref), "name one of them")
+	says(agentx(exitUsage, "compare", "slow", "s3://results/p"), "want <store>/v1/<owner>")
+	says(agentx(exitUsage, "compare", "slow", ref+"x"), "no finished run")
+	says(agentx(exitUsage, "compare", "slow", ref+"/20260102T030200Z-000000000000-none-1"), "no finished run")
+	says(agentx(exitFailed, "compare", "slow", strings.Replace(ref, "results", "another", 1)), "there is no bucket another")
+}
+
+// A store that is gone after the run does not cost the comparison.
+func TestStoreIsGoneAfterTheRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	finished(t, "a", 1, 1, 42, false)
+	finished(t, "head", 2, 1, 42, false)
+	server, ref := shelfServer(t, "a")
+	c := &console{ctx: t.Context()}
+	b, err := newBase([]string{ref}, "", "out", c.shelf(&s3Flags{S3Endpoint: server.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := result.Read("head")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.fits(&doc.Identity); err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = nil // answers 404 to all
+	server.Close()
+	var out bytes.Buffer
+	comparison, _, err := b.compare(&out, "head")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(comparison.Notes); !strings.Contains(text, "could not be read after the run") || !strings.Contains(text, "20260102T030000Z-000000000000-a-1") {
+		t.Errorf("%s", text)
+	}
+}

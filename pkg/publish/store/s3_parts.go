@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// parts is the client as the transfer manager uses it.
+type parts struct {
+	*s3.Client
+	b *bucket
+}
+
+// unsigned stands for the hash of a body that is not signed.
+const unsigned = "UNSIGNED-PAYLOAD"
+
+// UploadPart leaves the hash of a part out of the signature where its checksum is in
+// it. With TLS the SDK does so by itself. The object's own hash is computed while it
+// is read, and in the manifest, which is signed whole.
+func (p parts) UploadPart(ctx context.Context, in *s3.UploadPartInput, o ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
+	if in.ChecksumAlgorithm != "" {
+		o = append(o, p.b.knownHash(unsigned))
+	}
+	return p.Client.UploadPart(ctx, in, o...)
+}
+
+// CompleteMultipartUpload says what went wrong in words that may be logged: the
+// transfer manager does that by itself.
+func (p parts) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput, o ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error) {
+	out, err := p.Client.CompleteMultipartUpload(ctx, in, o...)
+	if err != nil {
+		err = &scrubbed{printable(p.b.secrets.scrub(reason(err))), err}
+	}
+	return out, err
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	managertypes "github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// How an object is sent. One below multipartFrom is held in memory and sent whole;
+// a larger one in parts, a few at once.
+const (
+	multipartFrom = 16 << 20
+	partSize      = 8 << 20
+	partsAtOnce   = 4
+	abortWithin   = 10 * time.Second // for the end of an upload that is given up
+	probeUpTo     = 64 << 10
+	conflicts     = 5 // answers that another upload of the same key is going on
+)
+
+// metaSHA256 is the name under which an object keeps its hash.
+const metaSHA256 = "agentx-sha256"
+
+// Put creates an object with If-None-Match. A store that ignores that, or of which
+// that isn't known yet, is asked beforehand whether there is an object, and afterwards
+// whether it is ours; and every store for one that is sent in parts, since some ignore
+// it only there.
+func (b *bucket) Put(ctx context.Context, name string, from Source) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	asked := from.Size >= multipartFrom || b.noCreateOnly.Load() || !b.probed.Load()
+	if asked {
+		switch _, err := b.Head(ctx, name); {
+		case err == nil:
+			return b.fault("written", name, ErrExists)
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+	}
+	if err := b.putKnown(ctx, name, from); err != nil {
+		return err
+	}
+	if from.Size <= probeUpTo && b.probed.CompareAndSwap(false, true) {
+		if err := b.probe(ctx, name, from); err != nil {
+			return err
+		}
+	}
+	if asked {
+		return b.isOurs(ctx, name, from)
+	}
+	return nil
+}
+
+// probe finds out whether the store keeps create-only: the same object again must be
+// refused. Where it isn't, the object was replaced by itself.
+func (b *bucket) probe(ctx context.Context, name string, from Source) error {
+	switch err := b.putKnown(ctx, name, from); {
+	case errors.Is(err, ErrExists):
+		return nil
+	case err != nil:
+		b.probed.Store(false) // nothing is known yet
+		return err
+	}
+	b.noCreateOnly.Store(true)
+	return nil
+}
+
+func (b *bucket) isOurs(ctx context.Context, name string, from Source) error {
+	there, err := b.Head(ctx, name)
+	if err != nil {
+		return err
+	}
+	if there.Size != from.Size || there.SHA256 != "" && there.SHA256 != from.SHA256 {
+		return b.fault("written", name, fmt.Errorf("%w: another uploader wrote it at the same time, and the store keeps no create-only", ErrExists))
+	}
+	return nil
+}
+
+// putKnown sends an object by what is known of the store. What a store refuses as not
+// implemented is left out from then on, the least first that helps.
+func (b *bucket) putKnown(ctx context.Context, name string, from Source) error {
+	err := b.send(ctx, name, from)
+	if refused(err) {
+		checksums, condition := b.noChecksums.Load(), b.noCreateOnly.Load()
+		for _, without := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+			if checksums && !without[0] || condition && !without[1] || without == [2]bool{checksums, condition} {
+				continue
+			}
+			b.noChecksums.Store(without[0])
+			b.noCreateOnly.Store(without[1])
+			again := b.send(ctx, name, from)
+			if !refused(again) {
+				if without[1] {
+					b.probed.Store(true)
+				}
+				return b.wrote(ctx, name, again)
+			}
+		}
+		b.noChecksums.Store(checksums) // neither was the reason
+		b.noCreateOnly.Store(condition)
+	}
+	return b.wrote(ctx, name, err)
+}
+
+func (b *bucket) wrote(ctx context.Context, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil: // the transfer manager hides it behind what came of it
+		err = ctx.Err()
+	}
+	return b.fault("written", name, err)
+}
+
+// refused reports an answer that can mean that the store does not know something we
+// sent along. What stores say there differs widely.
+func refused(err error) bool {
+	switch status(err) {
+	case http.StatusBadRequest, http.StatusLengthRequired, http.StatusNotImplemented:
+	default:
+		return false
+	}
+	switch code(err) {
+	case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "NoSuchUpload", "EntityTooLarge", "KeyTooLongError":
+		return false
+	}
+	return true
+}
+
+// send makes one attempt, which the client may repeat by itself.
+func (b *bucket) send(ctx context.Context, name string, from Source) (err error) {
+	for n := 1; ; n++ {
+		if from.Size < multipartFrom {
+			err = b.sendWhole(ctx, name, from)
+		} else {
+			err = b.sendParts(ctx, name, from)
+		}
+		switch {
+		case n >= conflicts:
+			return err
+		case code(err) == "NoSuchUpload": // another uploader of this run tidied our parts away
+		case status(err) == http.StatusConflict: // another upload of the key goes on
+		default:
+			if status(err) == http.StatusPreconditionFailed {
+				return ErrExists
+			}
+			return err
+		}
+		select {
+		case <-time.After(time.Duration(n) * 500 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (b *bucket) condition() *string {
+	if b.noCreateOnly.Load() {
+		return nil
+	}
+	return aws.String("*")
+}
+
+// sendWhole sends one that fits into memory. The bytes that leave are those that
+// were hashed.
+func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error {
+	text := make([]byte, from.Size)
+	r := from.reader(ctx)
+	if _, err := io.ReadFull(r, text); err != nil && err != io.EOF {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil { // an empty one is held against its hash too
+		return err
+	}
+	in := &s3.PutObjectInput{
+		Bucket: &b.name, Key: aws.String(b.key(name)), Body: bytes.NewReader(text), ContentLength: &from.Size, ContentType: contentType(name), IfNoneMatch: b.condition(),
+		Metadata: map[string]string{metaSHA256: from.SHA256}, SSEKMSKeyId: word(b.options.KMSKeyID),
+		ServerSideEncryption: s3types.ServerSideEncryption(b.options.SSE), StorageClass: s3types.StorageClass(b.options.StorageClass),
+	}
+	if !b.noChecksums.Load() {
+		in.ChecksumAlgorithm = s3types.ChecksumAlgorithmCrc32
+	}
+	_, err := b.client.PutObject(ctx, in, b.knownHash(from.SHA256))
+	return err
+}
+
+// knownHash signs a body by the hash that is known of it, where it would be computed
+// again: without TLS. The store then holds the body against the manifest's own hash.
+func (b *bucket) knownHash(sum string) func(*s3.Options) {
+	return func(o *s3.Options) {
+		if b.plainHTTP() {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
+					func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+						return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
+					}), middleware.After)
+			})
+		}
+	}
+}
+
+func (b *bucket) plainHTTP() bool { return strings.HasPrefix(b.endpoint, "http://") }
+
+func (b *bucket) sendParts(ctx context.Context, name string, from Source) error {
+	in := &transfermanager.UploadObjectInput{
+		Bucket: &b.name, Key: aws.String(b.key(name)), Body: from.reader(ctx), ContentLength: &from.Size, ContentType: contentType(name), IfNoneMatch: b.condition(),
+		Metadata: map[string]string{metaSHA256: from.SHA256}, SSEKMSKeyID: word(b.options.KMSKeyID),
+		ServerSideEncryption: managertypes.ServerSideEncryption(b.options.SSE), StorageClass: managertypes.StorageClass(b.options.StorageClass),
+	}
+	_, err := b.manager.UploadObject(ctx, in, func(o *transfermanager.Options) {
+		if b.noChecksums.Load() {
+			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+			return
+		}
+		o.ChecksumAlgorithm = managertypes.ChecksumAlgorithmCrc32
+	})
+	return err
+}
+
+func word(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// contentType lets a browser show what it can. The table of the machine is not
+// asked: the same run is to be the same object everywhere.
+func contentType(name string) *string {
+	types := map[string]string{
+		".json": "application/json", ".jsonl": "application/x-ndjson", ".csv": "text/csv; charset=utf-8", ".html": "text/html; charset=utf-8",
+		".svg": "image/svg+xml", ".png": "image/png", ".zst": "application/zstd", ".log": "text/plain; charset=utf-8", ".md": "text/markdown; charset=utf-8",
+	}
+	if t, ok := types[path.Ext(name)]; ok {
+		return &t
+	}
+	return aws.String("application/octet-stream")
+}
