@@ -159,7 +159,11 @@ func (r *runCmd) tell(p *publication, all []seen, err error) error {
 	if p.ctx.Err() == nil { // else the post step does it again: what is there is left as it is
 		p.SaveState(statePublished, "true")
 	}
-	ending := ended(all, err)
+	return unlessFailed(ended(all, err), refused)
+}
+
+// unlessFailed is what publishing means for the end of a job.
+func unlessFailed(ending, refused error) error {
 	if refused == nil || slices.Contains([]int{exitFailed, exitUsage}, exitCode(ending)) {
 		return ending
 	}

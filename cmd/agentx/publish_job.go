@@ -142,7 +142,9 @@ func (p *publication) upload(s seen) (where string, err error) {
 	}
 	uploaded, err := p.put(s, f)
 	if err != nil {
-		p.Warningf("The result was not uploaded; it lies in the job's artifacts: %s", p.secrets.Mask(err.Error()))
+		if p.workplace.github.Actions {
+			p.Warningf("The result was not uploaded; it lies in %s: %s", s.Dir, p.secrets.Mask(err.Error()))
+		}
 		return "", fmt.Errorf("upload of %s: %w", s.Dir, err)
 	}
 	for _, n := range uploaded.Notes {
