@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,7 +49,6 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	w.Group("Run")
 	all, err := a.job(c, parsed)
 	w.EndGroup()
-	defer func() { c.giveAway(w.github.Workspace, a.OutputArtifactDir) }()
 	if a.DryRun {
 		w.SaveState(statePublished, "true")
 		return err
@@ -192,17 +190,4 @@ func absolute(name string) string {
 		return full
 	}
 	return name
-}
-
-// giveAway gives the workspace's owner what was written there: the container's user
-// is root, and the runner's could not even remove it (decisions.md 32).
-func (c *console) giveAway(workspace string, dirs ...string) {
-	if workspace == "" || os.Geteuid() != 0 {
-		return
-	}
-	for _, dir := range dirs {
-		if err := giveTo(workspace, dir); err != nil {
-			fmt.Fprintf(c.err, "note: files in %s stay root's: %v\n", dir, err)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,7 @@ func (c *compareCmd) Run(to *console) error {
 	if err := s.fixed(c.HeadFixed, c.BaseFixed, &o); err != nil {
 		return err
 	}
+	to.will.bequeath(cmp.Or(c.Output, s.head[0].Where))
 	comparison, err := s.compare(to.out, o, c.Output)
 	if err != nil {
 		return err
@@ -258,6 +260,7 @@ func (c *compareCmd) measureFloor(to *console) error {
 	if name == "" {
 		name = "floor.json"
 	}
+	to.will.bequeath(name)
 	if err := writeFile(name, text); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/url"
@@ -36,6 +37,16 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 		fmt.Fprintf(w, "# It is played in turn with the base, in the order head, base, base, head, %d times: %s\n", r.Rounds, both[1].where)
 	}
 	return nil
+}
+
+// record is what --dry-run prints, to be kept with the result; nil where a setting
+// cannot be, which the run itself will say.
+func (r *runCmd) record(ctx *kong.Context, o run.Options, plan enginePlan, both [2]side) []byte {
+	var b bytes.Buffer
+	if err := r.dryRun(&b, ctx, o, plan, both); err != nil {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // settle applies the rule set, to every concurrency by itself.

@@ -8,6 +8,7 @@ import (
 	"github.com/org/agentx-action/pkg/engine/deploy/compose"
 	"github.com/org/agentx-action/pkg/engine/deploy/docker"
 	"github.com/org/agentx-action/pkg/engine/deploy/process"
+	"github.com/org/agentx-action/pkg/engine/gpu"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -18,22 +19,30 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 		Plan:  deploy.Plan{Load: p.Load, Answer: p.Answer, Grace: p.Grace, NoMetrics: p.NoMetrics},
 		Fresh: run.Fresh(fresh), Hurry: os.Getenv("GITHUB_ACTIONS") == "true", Will: c.will.leave,
 	}
-	var err error
+	if gpu.Available() {
+		d.Plan.GPUs = gpu.Host{} // it sees all, and who is on them
+	}
 	switch p.Driver {
 	case driverProcess:
 		d.Driver = &process.Driver{Command: p.Argv, Env: p.Env, Port: p.Port}
 	case driverDocker:
-		d.Driver, err = p.docker(c.err)
+		driver, err := p.docker(c.err)
+		if err != nil {
+			return d, &run.UsageError{Err: err}
+		}
+		d.Driver = driver
+		if d.Plan.GPUs == nil && p.GPUs != "" {
+			d.Plan.GPUs = driver.SMI()
+		}
 	case driverCompose:
 		d.Driver = p.Compose.driver(p.Env)
+	default: // url and sim are no business of ours, or have no GPU
+		d.Plan.GPUs = nil
 	}
-	if err != nil {
-		err = &run.UsageError{Err: err}
-	}
-	return d, err
+	return d, nil
 }
 
-func (p enginePlan) docker(progress io.Writer) (deploy.Driver, error) {
+func (p enginePlan) docker(progress io.Writer) (*docker.Driver, error) {
 	return docker.New(docker.Config{
 		Image: p.Image, Pull: p.Pull, Entrypoint: p.Entrypoint, Command: p.Argv, Env: p.Env, GPUs: p.GPUs, Devices: p.Devices, Groups: p.Groups,
 		ShmSize: p.ShmBytes, HostIPC: p.HostIPC, Ulimits: p.Ulimits, CapAdd: p.CapAdd, SecurityOpt: p.SecurityOpt, Privileged: p.Privileged,

@@ -64,6 +64,7 @@ func (f *fixedCmd) options(c *console) (run.Options, error) {
 			Endpoint: fixed.Endpoint(f.EndpointType), KeepCache: !f.ResetCache,
 		},
 	}
+	c.will.bequeath(o.Dir)
 	var errs errorList
 	errs.add(f.serverFlags.refuse())
 	shapes, err := parseShapes(f.Shape)

@@ -102,6 +102,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		last := new(will)
 		ctx, stop := interruptible(stderr, last)
 		defer stop()
+		defer last.handOver(stderr)
 		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: stdout, close: func() {}}
 		defer func() { to.close() }()
 		err = c.Run(to)

@@ -35,6 +35,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 		GPUTelemetry: f.GPUTelemetry, NoGPUTelemetry: f.NoGPUTelemetry,
 		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), ResetCache: f.ResetKVCache, Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 	}
+	c.will.bequeath(o.Dir)
 	var errs errorList
 	errs.add(f.refuse())
 	o.Settings = f.settings(&errs)

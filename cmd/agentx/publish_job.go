@@ -155,6 +155,9 @@ func (p *publication) upload(s seen) (where string, err error) {
 }
 
 func (p *publication) put(s seen, f *storeFlags) (u store.Uploaded, err error) {
+	if !store.IsRemote(f.Store) {
+		p.will.bequeath(f.Store)
+	}
 	to, err := store.Open(p.telling(), f.Store, f.options())
 	if err != nil {
 		return u, err

@@ -80,6 +80,7 @@ func (c *console) report(dir string, doc *result.Document, base string) {
 }
 
 func writeReport(c *console, dir string, o page.Options) error {
+	c.will.bequeath(dir)
 	written, err := page.Report(dir, o)
 	for _, a := range written.Absent {
 		fmt.Fprintf(c.err, "no picture %s: %s\n", a.Name, a.Why)

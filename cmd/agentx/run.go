@@ -83,10 +83,11 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	if o.Fixed, err = r.baseline(o.Demo); err != nil {
 		return nil, err
 	}
-	switch {
-	case r.DryRun:
+	if r.DryRun {
 		return nil, r.dryRun(c.out, parsed, o, plan, both)
-	case r.alternates():
+	}
+	o.Effective = r.record(parsed, o, plan, both)
+	if r.alternates() {
 		return r.alternate(c, o, both)
 	}
 	return r.measure(c, o, c.shelf(&r.s3Flags))

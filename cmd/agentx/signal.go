@@ -16,8 +16,29 @@ const lastWords = 2 * time.Second
 
 // will is what is still to be done when the program is about to end.
 type will struct {
-	mu   sync.Mutex
-	last func(context.Context)
+	mu      sync.Mutex
+	last    func(context.Context)
+	folders []string
+}
+
+// bequeath names a folder or file that is written: when the program ends, its owner
+// is to be who the runner's user is.
+func (w *will) bequeath(folder string) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.folders = append(w.folders, folder)
+}
+
+// handOver does that.
+func (w *will) handOver(stderr io.Writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := giveToOwner(w.folders); err != nil {
+		fmt.Fprintln(stderr, "agentx:", err)
+	}
 }
 
 // leave states it; what it returns takes it back.
@@ -58,6 +79,7 @@ func interruptible(stderr io.Writer, w *will) (ctx context.Context, stop func())
 			case s := <-signals:
 				if n > 0 {
 					w.execute()
+					w.handOver(stderr)
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}
 				fmt.Fprintln(stderr, "\nagentx: stopping in order (again to stop at once)")

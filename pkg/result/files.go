@@ -23,6 +23,7 @@ const (
 	FileComparison    = "comparison.json"
 	FileEngineLog     = "engine.log" // of an engine that we brought up, once it is down
 	FileReport        = "report.html"
+	FileConfig        = "agentx.effective.yaml" // what was asked for, by whom; no file of the user's own has that name
 	FileManifest      = "manifest.json"
 
 	FileSeries           = "engine_metrics.jsonl.zst"   // the engines' metrics, a sample of one of them a line

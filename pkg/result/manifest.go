@@ -218,7 +218,7 @@ const (
 // manifest first.
 func Files() []string {
 	return []string{FileManifest, FileResult, FileFacts, FileRecords, FileTrees, FileSamples, FileAIPerf, FileAIPerfCSV, FileAIPerfRecords,
-		FileSeries, FileSeriesOld, FileServerMetrics, FileServerMetricsCSV, FileTelemetry, FileEngineLog, FileReport, FileComparison}
+		FileSeries, FileSeriesOld, FileServerMetrics, FileServerMetricsCSV, FileTelemetry, FileEngineLog, FileReport, FileComparison, FileConfig}
 }
 
 // IsFolder reports whether a folder of that name in a run's folder is the run's.

@@ -40,7 +40,7 @@ func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
 			MarkerTokens: &s.probes.MarkerTokens, ProbeDrift: &drift,
 		}
 	}
-	s.scraper.telemetry.fill(f)
+	s.scraper.telemetry.fill(f, s.keeper)
 	var died *engineDied
 	switch {
 	case out.Aborted != nil:

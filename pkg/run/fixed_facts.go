@@ -25,7 +25,7 @@ func (s *session) fixedFacts(out *fixed.Outcome, cfg fixed.Config, proof cachePr
 		},
 		Phases: phases(&replay.Outcome{Phases: out.Phases}), Client: machine(), Engine: s.engineFacts(),
 	}
-	s.scraper.telemetry.fill(f)
+	s.scraper.telemetry.fill(f, s.keeper)
 	f.Engine.PrefixCaching = proof.caching
 	if f.Engine.ColdStart == nil {
 		f.Engine.ColdStart = &result.ColdStart{}

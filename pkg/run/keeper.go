@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/gpu"
 	"github.com/org/agentx-action/pkg/engine/sim"
 	"github.com/org/agentx-action/pkg/result"
 )
@@ -195,16 +196,24 @@ func (k *keeper) keepLog() error {
 }
 
 // facts adds what was really started.
-func (k *keeper) facts(f *result.EngineFacts) (foreign []string) {
+func (k *keeper) facts(f *result.EngineFacts) {
 	if k == nil || k.up == nil || k.o.Sim != nil {
-		return nil
+		return
 	}
 	e := k.up.Facts
 	f.Driver, f.Args, f.Image, f.Env = e.Driver, e.Args, e.Image, e.Env
 	if e.Replicas > 1 {
 		f.Replicas = &e.Replicas
 	}
-	return k.up.Foreign
+}
+
+// gpus are the engine's own, with who else uses them; known tells whether they were
+// looked for, on this machine.
+func (k *keeper) gpus() (own []gpu.Device, foreign []string, known bool) {
+	if k == nil || k.up == nil {
+		return nil, nil, false
+	}
+	return k.up.GPUs, k.up.Foreign, k.up.GPUs != nil
 }
 
 // probed is how many prompt tokens the engine processed to prove that it is ready.

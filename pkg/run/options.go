@@ -20,6 +20,7 @@ import (
 // stands in Settings; the rest is free.
 type Options struct {
 	Command        []string // as typed, secrets removed
+	Effective      []byte   // the configuration as a file that would ask for the same, secrets masked; nil = none is kept
 	Scenario       string
 	Demo           bool // no rule set, and short: say in one line that the run does not count
 	UnsafeOverride bool

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/org/agentx-action/pkg/load/calibrate"
@@ -237,6 +239,9 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 	if runErr == nil {
 		runErr = judge(ctx, &out, k)
 	}
+	if err := s.keepConfig(); err != nil {
+		runErr = errors.Join(runErr, err)
+	}
 	facts := s.facts(&out, runErr)
 	if err := result.WriteFacts(s.Dir, facts); err != nil {
 		return report, errors.Join(runErr, err)
@@ -244,6 +249,22 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 	doc, err := result.Finish(s.Dir)
 	report.Document = doc
 	return report, errors.Join(runErr, err)
+}
+
+// keepConfig writes what was asked for beside what came of it.
+func (s *session) keepConfig() error {
+	if s.Effective == nil {
+		return nil
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return result.WriteAtomic(root, result.FileConfig, func(w io.Writer) error {
+		_, err := w.Write(s.Effective)
+		return err
+	})
 }
 
 // ErrCancelled says that the user ended the run: what was measured is on disk, and

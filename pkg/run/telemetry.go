@@ -129,9 +129,14 @@ func (t *telemetry) stop() {
 	}
 }
 
-// fill adds what the GPUs drew to the facts, and which they were where nobody
-// else has said so: those whose memory was in use.
-func (t *telemetry) fill(f *result.Facts) {
+// fill adds to the facts which the GPUs were and what they drew: those that an
+// engine of ours took, or where that is not known those whose memory was in use.
+func (t *telemetry) fill(f *result.Facts, k *keeper) {
+	own, foreign, known := k.gpus()
+	if len(own) > 0 {
+		f.GPUs = gpus(own)
+		f.GPUs.ForeignUsers = foreign
+	}
 	if t == nil || len(t.recorders) == 0 && len(t.notes) == 0 {
 		return
 	}
@@ -146,8 +151,11 @@ func (t *telemetry) fill(f *result.Facts) {
 		}
 	}
 	var devices []gpu.Device
-	for _, r := range t.recorders {
+	for i, r := range t.recorders {
 		all, used := r.Devices()
+		if known && t.sources[i] == gpu.Command { // this machine's
+			used = among(all, own)
+		}
 		for i, d := range all {
 			if used[i] {
 				devices = append(devices, d)
@@ -170,6 +178,15 @@ func (t *telemetry) fill(f *result.Facts) {
 	if f.GPUs == nil && len(devices) > 0 {
 		f.GPUs = gpus(devices)
 	}
+}
+
+// among tells which devices are some of these.
+func among(all, these []gpu.Device) []bool {
+	in := make([]bool, len(all))
+	for i, d := range all {
+		in[i] = slices.ContainsFunc(these, func(o gpu.Device) bool { return o.UUID == d.UUID && (d.UUID != "" || o.Index == d.Index) })
+	}
+	return in
 }
 
 // gpus are the devices as the identity has them.

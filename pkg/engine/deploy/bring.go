@@ -30,6 +30,11 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	if err := dep.sweep(ctx, d); err != nil {
 		return nil, &StartError{Name: dep.Name, Step: StepSweep, Err: err}
 	}
+	if p, ok := d.(preparer); ok {
+		if err := p.Prepare(ctx); err != nil {
+			return nil, &StartError{Name: dep.Name, Step: StepStart, Err: err}
+		}
+	}
 	dep.askGPUs(ctx)
 
 	dep.log = newCapture(p.LogFile, p.LogLimit, func(what string) { dep.say.line("%s", what) })
@@ -38,7 +43,7 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	engine, err := d.Start(ctx, dep.Name, dep.output)
 	if err != nil {
 		dep.endLog()
-		return nil, &StartError{Name: dep.Name, Step: StepStart, Err: err, Evidence: dep.log.evidence()}
+		return nil, &StartError{Name: dep.Name, Step: StepStart, Err: err, Evidence: dep.evidence(ctx)}
 	}
 	dep.engine = engine
 
@@ -52,10 +57,11 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	settled = true
 	if err != nil {
 		// What it says while it is taken down is no evidence.
-		failed := &StartError{Name: dep.Name, Step: step, Err: err, Evidence: dep.log.evidence()}
+		failed := &StartError{Name: dep.Name, Step: step, Err: err, Evidence: dep.evidence(ctx)}
 		failed.Teardown = dep.Close(ctx)
 		return nil, failed
 	}
+	dep.findGPUs(ctx)
 	dep.readyAt = time.Now()
 	dep.TimeToReady = dep.readyAt.Sub(dep.began)
 	dep.log.survived()
@@ -77,18 +83,20 @@ func (d *Deployment) sweep(ctx context.Context, driver Driver) error {
 	return nil
 }
 
-func (d *Deployment) askGPUs(ctx context.Context) {
-	if d.plan.GPUs == nil {
-		return
+// preparer is a [Driver] that fetches what it needs before the GPUs are asked: that
+// may take long, and what reads them may be among it.
+type preparer interface {
+	Prepare(ctx context.Context) error
+}
+
+// evidence of a start that failed. An engine that was told to end may complain of
+// that: nothing it says then is the cause.
+func (d *Deployment) evidence(ctx context.Context) Evidence {
+	e := d.log.evidence()
+	if ctx.Err() != nil {
+		e.Fatal, e.Advice = "", ""
 	}
-	lines, err := foreign(ctx, d.plan.GPUs)
-	if err != nil {
-		d.say.line("who else uses the GPUs can't be told: %v", err)
-	}
-	for _, line := range lines {
-		d.say.line("not alone: %s", line)
-	}
-	d.Foreign = lines
+	return e
 }
 
 // await takes the steps of becoming ready, each with its deadline, and names the

@@ -340,3 +340,26 @@ func TestWaiterGivesUpAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// Of a start that the user cancelled no line of the log is to blame.
+func TestCancelledStartBlamesNoLine(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	loading := well().with("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	_, err := Bring(ctx, complaining{loading.driver()}, quick())
+	var failed *StartError
+	if !errors.As(err, &failed) || !errors.Is(err, context.Canceled) || failed.Fatal != "" || failed.Advice != "" || len(failed.Tail) == 0 {
+		t.Errorf("got %+v", err)
+	}
+}
+
+// complaining is a driver whose engine writes an error.
+type complaining struct{ Driver }
+
+func (c complaining) Start(ctx context.Context, name string, logs io.Writer) (Engine, error) {
+	_, _ = io.WriteString(logs, "KeyboardInterrupt: terminated\nValueError: CUDA out of memory\n")
+	return c.Driver.Start(ctx, name, logs)
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/org/agentx-action/pkg/engine/gpu"
 )
 
 // Deployment is an engine that is ready. [Bring] makes it, Close ends it.
@@ -21,12 +23,17 @@ type Deployment struct {
 	// ProbePromptTokens is what the first completion cost of the engine's cache; 0
 	// when it did not say.
 	ProbePromptTokens int64
-	// Foreign says who held GPU memory before the start, a line each.
+	// GPUs are those whose memory the engine took, as they were when it was ready;
+	// nil where nobody was asked, or gave an answer.
+	GPUs []gpu.Device
+	// Foreign says who held memory of these before the start, a line each.
 	Foreign []string
 	// TimeToReady is from the sweep to the last step.
 	TimeToReady time.Duration
 
 	plan    Plan
+	before  *gpuState // the GPUs then; nil when not known
+	seen    bool      // nvidia-smi lists its processes
 	say     *progress
 	log     *capture
 	output  *Redactor
@@ -97,17 +104,14 @@ func (d *Deployment) Close(ctx context.Context) error {
 	ctx, done := d.workUntil(ctx)
 	defer done()
 	d.say.line("taking it down")
-	var pids []int
-	if e, ok := d.engine.(processes); ok && d.plan.GPUs != nil {
-		pids = e.PIDs(ctx)
-	}
+	gpus := d.leased(ctx)
 	grace := d.plan.Grace
 	if end, ok := ctx.Deadline(); ok {
 		grace = min(grace, time.Until(end)/2)
 	}
 	err := d.engine.Stop(ctx, grace)
 	if err == nil {
-		err = released(ctx, d.plan.GPUs, pids)
+		err = d.released(ctx, gpus)
 	}
 	d.endLog()
 	if err != nil {

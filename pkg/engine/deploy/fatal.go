@@ -41,7 +41,8 @@ var fatals = []struct {
 	{"cannot access gated repo", known, adviceHub},
 	{"repositorynotfounderror", known, adviceHub},
 	{"401 client error", known, adviceHub},
-	{"hfvalidationerror", known, adviceHub},
+	{"hfvalidationerror", known, adviceNoModel},
+	{"repo id must be in the form", known, adviceNoModel},
 	{"is not a valid model identifier", known, adviceHub},
 	{"localentrynotfounderror", known, "the weights are not in the cache and the hub can't be reached: check the network, HF_HOME and HF_HUB_OFFLINE"},
 	{"couldn't connect to 'https://huggingface.co'", known, "the hub can't be reached: check the network, or put the weights into HF_HOME beforehand"},
@@ -84,6 +85,7 @@ const (
 	adviceContext = "the context doesn't fit: lower --max-model-len, or raise --gpu-memory-utilization"
 	adviceArgs    = "the engine does not know these arguments: compare them with the --help of this version"
 	adviceHub     = "the hub refused: check the model's name, accept its terms, and declare HF_TOKEN as a secret"
+	adviceNoModel = "this is neither a folder that the engine finds nor a model's name: a path that doesn't exist? Check --model or --model-path, and in a container that the folder is mounted"
 	adviceDriver  = "the engine sees no GPU: check nvidia-smi, CUDA_VISIBLE_DEVICES, and that the container was given GPUs"
 )
 
@@ -97,6 +99,8 @@ type fatalFinder struct {
 		text, advice string
 		line         int
 	}
+	invalid weight // whose text lacks its cause yet
+	reasons int    // lines in which that is looked for
 }
 
 // read takes one line of the log.
@@ -104,10 +108,34 @@ func (f *fatalFinder) read(line string) {
 	f.lines++
 	text, w, advice, ok := fatal(line)
 	if !ok {
+		f.reason(line)
 		return
 	}
+	f.reasons = 0
 	if at := &f.found[w]; at.text == "" || f.lines-at.line > survived {
 		at.text, at.advice, at.line = text, advice, f.lines
+		if invalid.MatchString(text) {
+			f.invalid, f.reasons = w, 2
+		}
+	}
+}
+
+// invalid is Pydantic's headline. What is wrong stands below it, indented, perhaps
+// after the name of the field.
+var invalid = regexp.MustCompile(`\d+ validation errors? for \w+$`)
+
+// reason adds what stands below such a headline to it.
+func (f *fatalFinder) reason(line string) {
+	if f.reasons == 0 {
+		return
+	}
+	f.reasons--
+	text, _ := bare(line)
+	message, input, _ := strings.Cut(strings.TrimSpace(text), " [type=")
+	at := &f.found[f.invalid]
+	at.text += ": " + message
+	if input != "" || strings.HasPrefix(text, " ") {
+		f.reasons = 0
 	}
 }
 

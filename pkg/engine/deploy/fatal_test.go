@@ -63,6 +63,24 @@ RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
 			want:   "huggingface_hub.errors.GatedRepoError: 401 Client Error.",
 			advice: "HF_TOKEN",
 		},
+		"Pydantic, a check": {
+			log: `pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig
+  Value error, User-specified max_model_len (100000) is greater than the derived max_model_len. [type=value_error, input_value=ArgsKwargs((), {})]
+    For further information visit https://errors.pydantic.dev/2.14/v/value_error`,
+			want: "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig: Value error, User-specified max_model_len (100000) is greater than the derived max_model_len.",
+		},
+		"Pydantic, a field": {
+			log: `(EngineCore pid=2) ERROR 05-23 09:31:47 [core.py:396] pydantic_core._pydantic_core.ValidationError: 1 validation error for CacheConfig
+(EngineCore pid=2) ERROR 05-23 09:31:47 [core.py:396] block_size
+(EngineCore pid=2) ERROR 05-23 09:31:47 [core.py:396]   Input should be a valid integer [type=int_type, input_value=None]
+(EngineCore pid=2) ERROR 05-23 09:31:47 [core.py:396]     For further information visit https://errors.pydantic.dev/2.14/v/int_type`,
+			want: "pydantic_core._pydantic_core.ValidationError: 1 validation error for CacheConfig: block_size: Input should be a valid integer",
+		},
+		"path that is none": {
+			log:    "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/tmp/nomodel'. Use `repo_type` argument if needed.",
+			want:   "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/tmp/nomodel'. Use `repo_type` argument if needed.",
+			advice: "a path that doesn't exist",
+		},
 		"Go":          {log: "panic: runtime error: index out of range\n\ngoroutine 1 [running]:", want: "panic: runtime error: index out of range"},
 		"Rust":        {log: "thread 'main' panicked at src/main.rs:3:5:", want: "thread 'main' panicked at src/main.rs:3:5:"},
 		"fine":        {log: "INFO 05-23 09:31:22 [loader.py:458] retry after CUDA out of memory: no\nWARNING:  ValueError: ignored\nsome Error: no exception"},

@@ -3,6 +3,8 @@ package deploy
 import (
 	"io"
 	"time"
+
+	"github.com/org/agentx-action/pkg/engine/gpu"
 )
 
 // Plan says what ready means and how long things may take. The zero value works.
@@ -36,9 +38,10 @@ type Plan struct {
 	// of it are kept, with a line between that says what is missing.
 	LogLimit int64
 
-	// GPUs tells who holds GPU memory: foreign users are found before the start,
-	// and after the end the engine's own memory must be back. Nil asks nobody.
-	GPUs GPUs
+	// GPUs runs nvidia-smi where it sees the engine's GPUs: before the start, for
+	// who else uses them; once the engine is ready, for which are its own; and after
+	// its end, when their memory must be back. Nil asks nobody.
+	GPUs gpu.Runner
 
 	// Progress takes a line a step; nil takes none.
 	Progress io.Writer

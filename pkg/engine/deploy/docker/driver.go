@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -21,8 +22,9 @@ const ContainerLabel = "org.agentx.container"
 
 // Driver starts engines in containers. It implements deploy.Driver.
 type Driver struct {
-	config Config
-	client *client.Client
+	config   Config
+	client   *client.Client
+	prepared atomic.Pointer[found] // the engine's image, once it is here
 }
 
 // New is a driver for the daemon at $DOCKER_HOST, or at the default socket. The
@@ -72,7 +74,7 @@ func (d *Driver) start(ctx context.Context, name string, logs io.Writer) (*engin
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.image(ctx, d.config.Image)
+	found, err := d.present(ctx, d.config.Image)
 	if err != nil {
 		return nil, err
 	}

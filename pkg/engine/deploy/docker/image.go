@@ -21,6 +21,25 @@ type found struct {
 	entrypoint, cmd []string
 }
 
+// Prepare sees to it that the engine's image is here, and asks no registry again
+// afterwards.
+func (d *Driver) Prepare(ctx context.Context) error {
+	image, err := d.image(ctx, d.config.Image)
+	if err != nil {
+		return fmt.Errorf("docker: %w", d.explain(err))
+	}
+	d.prepared.Store(&image)
+	return nil
+}
+
+// present is an image that was prepared, or else is looked up and pulled.
+func (d *Driver) present(ctx context.Context, name string) (found, error) {
+	if image := d.prepared.Load(); image != nil && name == d.config.Image {
+		return *image, nil
+	}
+	return d.image(ctx, name)
+}
+
 // image looks an image up, and pulls it as the configuration says.
 func (d *Driver) image(ctx context.Context, name string) (found, error) {
 	if d.config.Pull != PullAlways {
@@ -36,15 +55,6 @@ func (d *Driver) image(ctx context.Context, name string) (found, error) {
 		return found{}, fmt.Errorf("image %s can't be pulled (check its name and the way to its registry, or docker load it): %w", name, err)
 	}
 	return d.local(ctx, name)
-}
-
-// Prepare makes sure that the image is here, and pulls it as the configuration
-// says, so that a job that needs several learns of a missing one before it begins.
-func (d *Driver) Prepare(ctx context.Context) error {
-	if _, err := d.image(ctx, d.config.Image); err != nil {
-		return fmt.Errorf("docker: %w", d.explain(err))
-	}
-	return nil
 }
 
 // local is the image that the daemon has.

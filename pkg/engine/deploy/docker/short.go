@@ -14,10 +14,21 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/gpu"
 )
 
 // maxShort bounds the output of a short container, in bytes.
 const maxShort = 1 << 20
+
+// SMI runs nvidia-smi in a short container of the engine's own image, given the GPUs
+// that the engine is given: an agentx that is in a container itself sees none. Of
+// the processes on them it shows few or none, and by other ids.
+func (d *Driver) SMI() gpu.Runner {
+	return gpu.RunnerFunc(func(ctx context.Context, args ...string) ([]byte, error) {
+		out, err := d.RunShort(ctx, "", append([]string{gpu.Command}, args...), d.config.GPUs)
+		return []byte(out), err
+	})
+}
 
 // RunShort runs a program of an image in a container of its own, without a network,
 // and gives what it wrote to its standard output: nvidia-smi, to see the GPUs as the
@@ -42,7 +53,7 @@ func (d *Driver) runShort(ctx context.Context, name string, argv []string, gpus 
 	if name == "" {
 		name = d.config.Image
 	}
-	image, err := d.image(ctx, name)
+	image, err := d.present(ctx, name)
 	if err != nil {
 		return "", err
 	}

@@ -26,7 +26,8 @@ func newFamily(name string, leader proc) *family {
 
 // members are the living processes of the family: those seen before, those of the
 // leader's session while that leader, or its zombie, is there, those with the
-// mark, and all children of those.
+// mark, and all children of those. Those of them that ended and were left to us,
+// as the first process of a container is, it reaps.
 func (f *family) members() []proc {
 	all := everyProcess()
 	leads := f.leader.pid > 0 && look(f.leader.pid).start == f.leader.start && f.leader.start != ""
@@ -55,8 +56,11 @@ func (f *family) members() []proc {
 			continue
 		}
 		f.known[p.pid] = p.start
-		if !p.gone() {
+		switch {
+		case !p.gone():
 			living = append(living, p)
+		case p.pid != f.leader.pid: // that one's end is waited for
+			p.reap()
 		}
 	}
 	return living

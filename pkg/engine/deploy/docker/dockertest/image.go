@@ -24,44 +24,50 @@ import (
 // label marks images of tests; deploy.OwnerLabel says whose they are.
 const label = "org.agentx.test"
 
-// Build builds a main package of this module into a static binary and puts it,
-// with an empty /tmp, into an image under a tag that nobody else has, as its entry
-// point. A package is built once a process.
-func (d Docker) Build(tb testing.TB, pkg string) (tag string) {
+// Build builds main packages of this module into static binaries and puts them, with
+// an empty /tmp, into an image under a tag that nobody else has: the first as its
+// entry point, all in its PATH. The same packages are built once a process.
+func (d Docker) Build(tb testing.TB, pkgs ...string) (tag string) {
 	tb.Helper()
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if tag := one.built[pkg]; tag != "" {
+	key := strings.Join(pkgs, " ")
+	if tag := one.built[key]; tag != "" {
 		return tag
 	}
-	binary := filepath.Join(tb.TempDir(), path.Base(pkg))
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, pkg)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("go build %s: %v\n%s", pkg, err, out)
+	var binaries []string
+	for _, pkg := range pkgs {
+		binary := filepath.Join(tb.TempDir(), path.Base(pkg))
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, pkg)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+		if out, err := build.CombinedOutput(); err != nil {
+			tb.Fatalf("go build %s: %v\n%s", pkg, err, out)
+		}
+		binaries = append(binaries, binary)
 	}
 	tag = "agentx-test:" + strings.ToLower(rand.Text()[:12])
-	if err := importImage(d.Client, tag, binary); err != nil {
-		tb.Fatalf("image of %s: %v", pkg, err)
+	if err := importImage(d.Client, tag, binaries); err != nil {
+		tb.Fatalf("image of %s: %v", key, err)
 	}
 	if one.built == nil {
 		one.built = map[string]string{}
 	}
-	one.built[pkg] = tag
+	one.built[key] = tag
 	one.undo = append(one.undo, func() error { return removeImage(d.Client, tag) })
 	return tag
 }
 
-// importImage makes an image of one binary. An import is what a build FROM scratch
+// importImage makes an image of binaries. An import is what a build FROM scratch
 // comes to, and every daemon has it, whichever builder it has.
-func importImage(c *client.Client, tag, binary string) error {
+func importImage(c *client.Client, tag string, binaries []string) error {
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(writeRoot(w, binary)) }()
+	go func() { w.CloseWithError(writeRoot(w, binaries)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	res, err := c.ImageImport(ctx, client.ImageImportSource{Source: r, SourceName: "-"}, tag, client.ImageImportOptions{
 		Changes: []string{
-			fmt.Sprintf("ENTRYPOINT [%q]", "/"+filepath.Base(binary)),
+			fmt.Sprintf("ENTRYPOINT [%q]", "/"+filepath.Base(binaries[0])),
+			"ENV PATH=/",
 			"LABEL " + label + "=1",
 			fmt.Sprintf("LABEL %s=%q", deploy.OwnerLabel, deploy.Self()),
 		},
@@ -79,8 +85,21 @@ func importImage(c *client.Client, tag, binary string) error {
 }
 
 // writeRoot writes the root folder of the image as a tar.
-func writeRoot(w io.Writer, binary string) error {
-	f, err := os.Open(binary)
+func writeRoot(w io.Writer, binaries []string) error {
+	t := tar.NewWriter(w)
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777}); err != nil {
+		return err
+	}
+	for _, name := range binaries {
+		if err := writeBinary(t, name); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+func writeBinary(t *tar.Writer, name string) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
@@ -89,17 +108,11 @@ func writeRoot(w io.Writer, binary string) error {
 	if err != nil {
 		return err
 	}
-	t := tar.NewWriter(w)
-	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777}); err != nil {
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.Base(name), Mode: 0o755, Size: info.Size()}); err != nil {
 		return err
 	}
-	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.Base(binary), Mode: 0o755, Size: info.Size()}); err != nil {
-		return err
-	}
-	if _, err := io.Copy(t, f); err != nil {
-		return err
-	}
-	return t.Close()
+	_, err = io.Copy(t, f)
+	return err
 }
 
 func removeImage(c *client.Client, id string) error {

@@ -60,6 +60,8 @@ func serve(listen, backends, header string, n int) error {
 			http.NotFound(w, r) // the servers have them
 			return
 		}
+		// Else an answer that begins while the request's end is still read cuts itself off.
+		_ = http.NewResponseController(w).EnableFullDuplex()
 		i := turn.Add(1)
 		if key := r.Header.Get(header); key != "" {
 			h := fnv.New64a()
