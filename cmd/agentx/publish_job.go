@@ -171,7 +171,7 @@ func (p *publication) key(s seen) store.Key {
 	g := p.workplace.github
 	owner, repo := g.Repo()
 	k := store.Key{
-		Series: store.Series{Owner: owner, Repo: repo, Cell: p.cellOf(s, s.swept()), Ref: store.StoreRef(p.workplace.store)},
+		Series: store.Series{Owner: owner, Repo: repo, Cell: p.cellOf(s, s.swept()), Ref: store.RefOf(p.workplace.store)},
 		Time:   s.Document.StartedAt, SHA: p.event.HeadSHA, Run: strconv.FormatInt(g.RunID, 10), Attempt: int(g.RunAttempt),
 	}
 	if s.base {

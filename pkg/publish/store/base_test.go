@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,11 +24,14 @@ import (
 // counted counts what is asked of a store.
 type countedStore struct {
 	Store
+	mu   sync.Mutex
 	gets []string
 }
 
 func (c *countedStore) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	c.mu.Lock()
 	c.gets = append(c.gets, name)
+	c.mu.Unlock()
 	return c.Store.Get(ctx, name)
 }
 

@@ -86,7 +86,7 @@ func download(ctx context.Context, s Store, k Key, m *result.Manifest, text []by
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }() // it has moved, or holds nothing of worth
 	root, err := os.OpenRoot(temp)
 	if err != nil {
 		return err

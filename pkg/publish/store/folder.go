@@ -147,7 +147,7 @@ func (f *folder) open(ctx context.Context, name string) (io.ReadCloser, int64, e
 
 func (f *folder) List(ctx context.Context, in string, deep bool) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		err := f.walk(ctx, in, func(root *os.Root, name string, d fs.DirEntry) error {
+		err := f.walk(ctx, in, func(_ *os.Root, name string, d fs.DirEntry) error {
 			switch {
 			case name == in || isTemp(name) || d.IsDir() && deep:
 				return nil

@@ -178,7 +178,7 @@ const upperHex = "0123456789ABCDEF"
 // leave it alone, which % is not.
 func encode(part string) string {
 	var b strings.Builder
-	for i := 0; i < len(part); i++ {
+	for i := range len(part) {
 		if c := part[i]; plain(c) && (c != '.' || i > 0) {
 			b.WriteByte(c)
 		} else {

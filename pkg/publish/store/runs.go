@@ -137,7 +137,7 @@ func readResult(ctx context.Context, s Store, k Key, m *result.Manifest) (*resul
 	}
 	d, err := result.Decode(text)
 	if err != nil {
-		return nil, nil
+		d = nil // the run's fault, not the store's
 	}
 	return d, nil
 }

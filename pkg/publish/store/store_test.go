@@ -177,7 +177,7 @@ func TestFolderShowsNoHalfFile(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	asUser(t, testKeyID, testSecret, "")
 	for ref, o := range map[string]Options{
-		"": {}, "gs://b": {}, "s3://": {}, "s3:///x": {}, "s3://b/../c": {}, "s3://b/a//c": {}, "s3://AKIDCANARY:canary@bucket": {}, "s3://b ": {},
+		"": {}, "gs://b": {}, "s3://": {}, "s3:///x": {}, "s3://b/../c": {}, "s3://b/a//c": {}, "s3://AKIDCANARY:canary@bucket": {}, "s3://b\t": {},
 		"s3://e1": {Endpoint: "minio:9000"}, "s3://e2": {Endpoint: "ftp://x"}, "s3://e3": {Endpoint: "http://canary:canary@x"},
 		"s3://p": {PathStyle: "maybe"}, "s3://s": {SSE: "rot13"}, "s3://k": {KMSKeyID: "k"}, "s3://l": {KMSKeyID: "k", SSE: "AES256"},
 	} {
@@ -266,6 +266,9 @@ func TestRetriesHaveABudget(t *testing.T) {
 	}
 	s, n := failing(2)
 	check(t, s.Put(t.Context(), "a", sourceOf([]byte("x"))))
+	if *n < 3 {
+		t.Errorf("%d attempts", *n)
+	}
 	s, n = failing(100)
 	err := s.Put(t.Context(), "a", sourceOf([]byte("x")))
 	if err == nil || *n != 3 || !strings.Contains(err.Error(), "HTTP 503") {

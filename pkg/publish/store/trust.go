@@ -59,21 +59,21 @@ func MayWriteBaseline(e Event) error {
 	return fmt.Errorf("no baseline: %q is no event that writes one (push, schedule and workflow_dispatch on the default branch are)", printable(e.Name))
 }
 
-// StoreRef is the ref under which a result of the event is kept. It is the default
+// RefOf is the ref under which a result of the event is kept. It is the default
 // branch only where MayWriteBaseline allows it, so that no window over that branch
 // can read anything else.
-func StoreRef(e Event) string {
+func RefOf(e Event) string {
 	if MayWriteBaseline(e) == nil {
 		return e.DefaultBranch
 	}
-	ref := storeRef(e)
+	ref := plainRef(e)
 	if ref == e.DefaultBranch { // as a branch pr-1 could be the default one
 		ref = "other-" + ref
 	}
 	return ref
 }
 
-func storeRef(e Event) string {
+func plainRef(e Event) string {
 	of := &e
 	if e.Name == "workflow_run" && e.Upstream != nil {
 		of = e.Upstream

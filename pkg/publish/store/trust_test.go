@@ -41,7 +41,7 @@ func TestWhoMayWriteABaseline(t *testing.T) {
 		if (err == nil) != c.may {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := StoreRef(c.e); got != c.ref {
+		if got := RefOf(c.e); got != c.ref {
 			t.Errorf("%s: %q, want %q", name, got, c.ref)
 		}
 	}
@@ -50,7 +50,7 @@ func TestWhoMayWriteABaseline(t *testing.T) {
 	}
 	// Whatever the default branch is called.
 	e := Event{Name: "pull_request", Ref: "refs/pull/7/merge", DefaultBranch: "pr-7"}
-	if got := StoreRef(e); got == "pr-7" || MayWriteBaseline(e) == nil {
+	if got := RefOf(e); got == "pr-7" || MayWriteBaseline(e) == nil {
 		t.Errorf("a pull request is kept as %q", got)
 	}
 }
