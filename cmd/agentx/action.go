@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,7 +49,6 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	w.Group("Run")
 	all, err := a.job(c, parsed)
 	w.EndGroup()
-	defer func() { c.giveAway(w.github.Workspace, a.OutputArtifactDir) }()
 	if a.DryRun {
 		w.SaveState(statePublished, "true")
 		return err
@@ -159,7 +157,11 @@ func (r *runCmd) tell(p *publication, all []seen, err error) error {
 	if p.ctx.Err() == nil { // else the post step does it again: what is there is left as it is
 		p.SaveState(statePublished, "true")
 	}
-	ending := ended(all, err)
+	return unlessFailed(ended(all, err), refused)
+}
+
+// unlessFailed is what publishing means for the end of a job.
+func unlessFailed(ending, refused error) error {
 	if refused == nil || slices.Contains([]int{exitFailed, exitUsage}, exitCode(ending)) {
 		return ending
 	}
@@ -188,17 +190,4 @@ func absolute(name string) string {
 		return full
 	}
 	return name
-}
-
-// giveAway gives the workspace's owner what was written there: the container's user
-// is root, and the runner's could not even remove it (decisions.md 32).
-func (c *console) giveAway(workspace string, dirs ...string) {
-	if workspace == "" || os.Geteuid() != 0 {
-		return
-	}
-	for _, dir := range dirs {
-		if err := giveTo(workspace, dir); err != nil {
-			fmt.Fprintf(c.err, "note: files in %s stay root's: %v\n", dir, err)
-		}
-	}
 }

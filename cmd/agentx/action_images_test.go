@@ -53,6 +53,9 @@ func dialled(t *testing.T, d dockertest.Docker, slowdown float64) (id string) {
 // new engine for every part, and the comment says which figure got worse. The two
 // differ by a dial of the simulated engine.
 func TestActionImages(t *testing.T) {
+	if raceDetector {
+		t.Skip("a verdict needs a client that keeps up, which the race detector does not let it")
+	}
 	d := dockertest.Get(t)
 	h := newActionHost(t, "pull")
 	h.env["DOCKER_HOST"] = d.Host

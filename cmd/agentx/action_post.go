@@ -43,7 +43,7 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 	if dir == "" {
 		return nil // the step never began
 	}
-	defer func() { c.giveAway(w.github.Workspace, dir) }()
+	c.will.bequeath(dir)
 	all, err := foundRuns(dir)
 	if err != nil {
 		fmt.Fprintln(c.err, "note:", err)

@@ -41,9 +41,9 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 
 // record is what --dry-run prints, to be kept with the result; nil where a setting
 // cannot be, which the run itself will say.
-func (r *runCmd) record(ctx *kong.Context, o run.Options, plan enginePlan) []byte {
+func (r *runCmd) record(ctx *kong.Context, o run.Options, plan enginePlan, both [2]side) []byte {
 	var b bytes.Buffer
-	if err := r.dryRun(&b, ctx, o, plan, [2]side{}); err != nil {
+	if err := r.dryRun(&b, ctx, o, plan, both); err != nil {
 		return nil
 	}
 	return b.Bytes()

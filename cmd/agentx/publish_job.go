@@ -142,7 +142,9 @@ func (p *publication) upload(s seen) (where string, err error) {
 	}
 	uploaded, err := p.put(s, f)
 	if err != nil {
-		p.Warningf("The result was not uploaded; it lies in the job's artifacts: %s", p.secrets.Mask(err.Error()))
+		if p.workplace.github.Actions {
+			p.Warningf("The result was not uploaded; it lies in %s: %s", s.Dir, p.secrets.Mask(err.Error()))
+		}
 		return "", fmt.Errorf("upload of %s: %w", s.Dir, err)
 	}
 	for _, n := range uploaded.Notes {
@@ -153,6 +155,9 @@ func (p *publication) upload(s seen) (where string, err error) {
 }
 
 func (p *publication) put(s seen, f *storeFlags) (u store.Uploaded, err error) {
+	if !store.IsRemote(f.Store) {
+		p.will.bequeath(f.Store)
+	}
 	to, err := store.Open(p.telling(), f.Store, f.options())
 	if err != nil {
 		return u, err

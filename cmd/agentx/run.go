@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/org/agentx-action/pkg/load/scenario"
+	"github.com/org/agentx-action/pkg/publish/actions"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -25,7 +27,26 @@ type runCmd struct {
 // Run is called by the parser.
 func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 	all, err := r.job(c, parsed)
-	return ended(all, err)
+	if r.Store == "" || r.DryRun || c.ctx.Err() != nil {
+		return ended(all, err)
+	}
+	return r.keep(c, all, err)
+}
+
+// keep uploads what was measured, and tells nobody else: the pull request is told by
+// the Action, or by agentx publish.
+func (r *runCmd) keep(c *console, all []seen, err error) error {
+	w, failed := newWorkplace(actions.New(actions.WithWriter(c.commands)))
+	if failed != nil {
+		return errors.Join(ended(all, err), failed)
+	}
+	p := r.publication(c, w)
+	var errs errorList
+	for _, s := range all {
+		_, refused := p.upload(s)
+		errs.add(refused)
+	}
+	return unlessFailed(ended(all, err), errs.join())
 }
 
 // job does everything but publishing. What was measured is in all, whatever failed
@@ -62,13 +83,13 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	if o.Fixed, err = r.baseline(o.Demo); err != nil {
 		return nil, err
 	}
-	switch {
-	case r.DryRun:
+	if r.DryRun {
 		return nil, r.dryRun(c.out, parsed, o, plan, both)
-	case r.alternates():
+	}
+	o.Effective = r.record(parsed, o, plan, both)
+	if r.alternates() {
 		return r.alternate(c, o, both)
 	}
-	o.Effective = r.record(parsed, o, plan)
 	return r.measure(c, o, c.shelf(&r.s3Flags))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,31 +47,87 @@ func TestWorkflows(t *testing.T) {
 				t.Errorf("%s: %s%s: want a SHA and its version", file, m[1], m[2])
 			}
 		}
-		var w struct {
-			Jobs map[string]struct {
-				Steps []struct {
-					Uses string
-					With map[string]any
-				}
-			}
-		}
-		if err := yaml.Load(text, &w); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, job := range w.Jobs {
-			for _, s := range job.Steps {
-				if s.Uses != "org/agentx-action@v1" {
-					continue
-				}
-				for name := range s.With {
-					if _, ok := action.Inputs[name]; !ok {
-						t.Errorf("%s: the action has no input %s", file, name)
-					}
+		for _, with := range usesOfOurs(t, file, text) {
+			for name := range with {
+				if _, ok := action.Inputs[name]; !ok {
+					t.Errorf("%s: the action has no input %s", file, name)
 				}
 			}
 		}
 	}
 	if ours < 6 {
 		t.Errorf("the examples use the action %d times", ours)
+	}
+}
+
+// usesOfOurs are the inputs that a workflow gives the Action, a map a use.
+func usesOfOurs(t *testing.T, file string, text []byte) (all []map[string]any) {
+	t.Helper()
+	var w struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	if err := yaml.Load(text, &w); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	for _, job := range w.Jobs {
+		for _, s := range job.Steps {
+			if s.Uses == "org/agentx-action@v1" {
+				all = append(all, s.With)
+			}
+		}
+	}
+	return all
+}
+
+// What the workflows of the examples and of the README give is taken: each plans its
+// engines.
+func TestWorkflowsPlan(t *testing.T) {
+	files, err := filepath.Glob("../../examples/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := 0
+	for _, file := range append(files, "../../README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(file) == ".md" {
+			_, rest, _ := strings.Cut(string(text), "```yaml\non:")
+			snippet, _, _ := strings.Cut("on:"+rest, "```")
+			text = []byte(snippet)
+		}
+		for _, with := range usesOfOurs(t, file, text) {
+			planned++
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Setenv("HF_TOKEN", "")
+				t.Setenv("INPUT_DRY-RUN", "true")
+				for name, value := range with {
+					text := fmt.Sprint(value)
+					number := "1" // what matrices give
+					for expression, by := range map[string]string{"vars.AGENTX_STORE": "", "concurrency }}": number, "parallel-size }}": number} {
+						if strings.Contains(text, "${{") && strings.Contains(text, expression) {
+							text = by
+						}
+					}
+					t.Setenv("INPUT_"+strings.ToUpper(name), regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(text, "some/thing"))
+				}
+				out, errors, code := runMain("action")
+				if code != exitDone || !strings.Contains(out, "# The engine is started by:") {
+					t.Errorf("exit code %d: %s\n%s", code, errors, out)
+				}
+				if _, given := with["base-image"]; given && !strings.Contains(out, "in turn with the base") {
+					t.Errorf("the base is not planned:\n%s", out)
+				}
+			})
+		}
+	}
+	if planned < 5 {
+		t.Errorf("%d uses were planned", planned)
 	}
 }
