@@ -101,8 +101,7 @@ func (p *publication) provenance(where string) github.Provenance {
 // tellGitHub writes summary, annotations, comment and check run.
 func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome, error) {
 	o := p.asked(cell)
-	switch {
-	case p.strangers() && (o.Comments != github.CommentOff || o.CheckRun != ""):
+	if p.strangers() && (o.Comments != github.CommentOff || o.CheckRun != "") {
 		// Asking would only be refused, and hours of work would end in red.
 		o.Comments, o.CheckRun = github.CommentOff, ""
 		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
