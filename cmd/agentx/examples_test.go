@@ -178,7 +178,7 @@ func TestSnippets(t *testing.T) {
 			if err := os.WriteFile(file, []byte(snippet), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if out, errors, code := runMain("run", "--config", file, "--dry-run"); code != exitDone || !strings.Contains(out, "docker run") {
+			if out, errors, code := runMain("run", "--config", file, "--dry-run"); code != exitDone || !strings.Contains(out, "# The engine is started by:") {
 				t.Errorf("%s: exit code %d: %s\n%s", page, code, errors, snippet)
 			}
 		}
