@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/engine/deploy/compose"
 	"github.com/org/agentx-action/pkg/engine/deploy/docker"
+	"github.com/org/agentx-action/pkg/engine/deploy/preset"
 	"github.com/org/agentx-action/pkg/engine/deploy/process"
 	"github.com/org/agentx-action/pkg/engine/gpu"
 	"github.com/org/agentx-action/pkg/run"
@@ -22,10 +24,15 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 	if gpu.Available() {
 		d.Plan.GPUs = gpu.Host{} // it sees all, and who is on them
 	}
+	if p.Engine == preset.Sim {
+		d.Name = preset.Sim
+	}
 	switch p.Driver {
 	case driverProcess:
+		d.Others = containersOfOurs()
 		d.Driver = &process.Driver{Command: p.Argv, Env: p.Env, Port: p.Port}
 	case driverDocker:
+		d.Others = processesOfOurs()
 		driver, err := p.docker(c.err)
 		if err != nil {
 			return d, &run.UsageError{Err: err}
@@ -35,11 +42,38 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 			d.Plan.GPUs = driver.SMI()
 		}
 	case driverCompose:
+		d.Others = processesOfOurs()
 		d.Driver = p.Compose.driver(p.Env)
 	default: // url and sim are no business of ours, or have no GPU
 		d.Plan.GPUs = nil
 	}
 	return d, nil
+}
+
+// processesOfOurs sweeps what runs of ours left that started processes.
+func processesOfOurs() []deploy.Driver { return []deploy.Driver{&process.Driver{}} }
+
+// containersOfOurs sweeps what those left that started containers, where there is a
+// Docker daemon.
+func containersOfOurs() []deploy.Driver {
+	if _, err := os.Stat("/var/run/docker.sock"); err != nil && os.Getenv("DOCKER_HOST") == "" {
+		return nil
+	}
+	d, err := docker.New(docker.Config{Image: "none"}) // it starts nothing
+	if err != nil {
+		return nil // a daemon elsewhere, which is none of ours
+	}
+	return []deploy.Driver{d}
+}
+
+// present tells whether the files that the plan names are there.
+func (p enginePlan) present() error {
+	for _, name := range p.Compose.Files {
+		if _, err := os.Stat(name); err != nil {
+			return &run.UsageError{Err: fmt.Errorf("--compose-file: %w", err)}
+		}
+	}
+	return nil
 }
 
 func (p enginePlan) docker(progress io.Writer) (*docker.Driver, error) {

@@ -189,7 +189,7 @@ func (p *publication) key(s seen) store.Key {
 // swept reports whether a result is one of several concurrencies.
 func (s *seen) swept() bool { return s.Document.Settings.Other["sweep"] != "" }
 
-// outputs sets the step's outputs: of the first answer, and the gravest verdict.
+// outputs sets the step's outputs, which are those of the first concurrency.
 func (p *publication) outputs(c *github.Content, o *github.Outcome, s seen, first bool) {
 	if !first {
 		return

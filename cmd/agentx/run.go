@@ -86,6 +86,9 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	if r.DryRun {
 		return nil, r.dryRun(c.out, parsed, o, plan, both)
 	}
+	if err := plan.present(); err != nil {
+		return nil, err
+	}
 	o.Effective = r.record(parsed, o, plan, both)
 	if r.alternates() {
 		return r.alternate(c, o, both)

@@ -36,6 +36,10 @@ func (w *will) bequeath(folder string) {
 func (w *will) handOver(stderr io.Writer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.give(stderr)
+}
+
+func (w *will) give(stderr io.Writer) {
 	if err := giveToOwner(w.folders); err != nil {
 		fmt.Fprintln(stderr, "agentx:", err)
 	}
@@ -54,24 +58,26 @@ func (w *will) set(last func(context.Context)) {
 }
 
 func (w *will) execute() {
-	w.mu.Lock()
-	last := w.last
-	w.mu.Unlock()
-	if last == nil {
+	w.mu.Lock() // and keeps it: whoever takes a will back, or ends the program, waits
+	if w.last == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	last(ctx)
+	w.last(ctx)
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM ends. The
 // second executes the will and ends the program on the spot. GitHub sends it 7.5 s
-// after the first, and kills 2.5 s later (decisions.md 34).
+// after the first, and kills 2.5 s later (decisions.md 34). Whoever closes our output
+// (head, a pager) ends nothing: there is an engine to take down, and a result to write.
 func interruptible(stderr io.Writer, w *will) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Asked for, the signal no longer ends the program; nobody listens. To ignore it
+	// would be inherited by engines.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	quit := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -79,7 +85,7 @@ func interruptible(stderr io.Writer, w *will) (ctx context.Context, stop func())
 			case s := <-signals:
 				if n > 0 {
 					w.execute()
-					w.handOver(stderr)
+					w.give(stderr)
 					os.Exit(128 + int(s.(syscall.Signal)))
 				}
 				fmt.Fprintln(stderr, "\nagentx: stopping in order (again to stop at once)")

@@ -239,6 +239,9 @@ func (s *session) engineFacts() result.EngineFacts {
 	if s.scraper != nil {
 		s.scraper.fill(&f)
 	}
+	if s.Deploy.Name != "" {
+		f.Name = s.Deploy.Name
+	}
 	if f.Name == "" {
 		f.Name = s.told.name
 	}

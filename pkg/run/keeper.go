@@ -21,6 +21,12 @@ type Deploy struct {
 	Driver deploy.Driver
 	Plan   deploy.Plan // LogFile, Model, APIKey, Endpoint and NoMetrics are filled in
 	Fresh  Fresh
+	// Others are drivers that are not used, but whose leftovers of dead runs are taken
+	// away too: what holds a GPU need not have been started the same way. What keeps
+	// them from it is passed over.
+	Others []deploy.Driver
+	// Name of the engine, where who starts it knows better than its metrics page tells.
+	Name string
 	// Hurry is set where whoever cancels a run kills it soon after: the engine then
 	// has 2.5 s between TERM and KILL (decisions.md 34).
 	Hurry bool
@@ -84,8 +90,9 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 		plan.NoMetrics, plan.Progress, plan.Answer = true, nil, embeddedAnswer
 	} else {
 		k.log = filepath.Join(dir, result.FileEngineLog)
-		plan.LogFile = k.log + logPartial
+		plan.LogFile, plan.LogShown = k.log+logPartial, k.log
 	}
+	k.sweepOthers(ctx)
 	up, err := deploy.Bring(ctx, driver, plan)
 	if err != nil {
 		return errors.Join(err, k.keepLog())
@@ -102,6 +109,23 @@ func (k *keeper) renew(ctx context.Context, dir string) error {
 
 // embeddedAnswer is plenty for an engine that has nothing to load.
 const embeddedAnswer = 2 * time.Second
+
+// sweepTimeout bounds a sweep that is a courtesy.
+const sweepTimeout = 20 * time.Second
+
+func (k *keeper) sweepOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	for _, d := range k.o.Deploy.Others {
+		taken, err := d.Sweep(ctx)
+		for _, line := range taken {
+			k.say.say("%s", line)
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			k.say.say("note: leftovers of other kinds of engines were not looked for: %v", err)
+		}
+	}
+}
 
 // logPartial ends the name of the log of an engine that may still write to it.
 const logPartial = ".partial"
@@ -185,7 +209,9 @@ func (k *keeper) keepLog() error {
 	}
 	name := k.log
 	k.log = ""
-	if err := os.Rename(name+logPartial, name); err != nil {
+	if err := os.Rename(name+logPartial, name); errors.Is(err, os.ErrNotExist) {
+		return nil // it had no chance to say anything
+	} else if err != nil {
 		return fmt.Errorf("the engine's log has no final name: %w", err)
 	}
 	err := result.Add(filepath.Dir(name), result.FileEngineLog)

@@ -149,7 +149,7 @@ func (s *session) connect(ctx context.Context) error {
 func (s *session) await(ctx context.Context) error {
 	until := time.Now().Add(s.Wait)
 	for {
-		err := s.findModel(ctx)
+		err := s.findModelBy(ctx, until)
 		if err == nil || ctx.Err() != nil || !time.Now().Before(until) {
 			return err
 		}
@@ -158,6 +158,16 @@ func (s *session) await(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// findModelBy gives up at the end of the wait, if there is one.
+func (s *session) findModelBy(ctx context.Context, until time.Time) error {
+	if s.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	return s.findModel(ctx)
 }
 
 // dial makes the client and finds the model.

@@ -38,6 +38,7 @@ func Bring(ctx context.Context, d Driver, p Plan) (*Deployment, error) {
 	dep.askGPUs(ctx)
 
 	dep.log = newCapture(p.LogFile, p.LogLimit, func(what string) { dep.say.line("%s", what) })
+	dep.log.shown = p.LogShown
 	dep.output = SecretsOf(nil, []Var{{Value: p.APIKey, Secret: true}}).Redact(dep.log)
 	dep.say.line("starting")
 	engine, err := d.Start(ctx, dep.Name, dep.output)

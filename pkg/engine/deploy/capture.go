@@ -3,6 +3,7 @@ package deploy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +21,10 @@ import (
 // the last half; close puts them behind the first. So what was captured is on
 // disk whenever this process is killed.
 type capture struct {
-	path string
-	half int64
-	note func(string) // told once what was lost
+	path  string
+	shown string // in place of path in what users read; "" = path
+	half  int64
+	note  func(string) // told once what was lost
 
 	mu       sync.Mutex
 	tail     tail
@@ -184,7 +186,7 @@ func (c *capture) evidence() Evidence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tail.end() // last words may lack their end
-	e := Evidence{Tail: slices.Clone(c.tail.last), Log: c.path}
+	e := Evidence{Tail: slices.Clone(c.tail.last), Log: cmp.Or(c.shown, c.path)}
 	e.Fatal, e.Advice = c.tail.fatal.best()
 	return e
 }

@@ -34,6 +34,9 @@ type Plan struct {
 
 	// LogFile takes the engine's output; none is kept when empty.
 	LogFile string
+	// LogShown is the name that errors show, where the file is renamed once the engine
+	// is down; LogFile when empty.
+	LogShown string
 	// LogLimit bounds the file, in bytes; 0 is 64 MiB. The first and the last half
 	// of it are kept, with a line between that says what is missing.
 	LogLimit int64

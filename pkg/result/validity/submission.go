@@ -35,6 +35,9 @@ func submission(e *Evidence) []Finding {
 
 func cancelled(e *Evidence, s Severity) Finding {
 	f := Finding{Code: RunCancelled, Severity: s, Detail: e.CancelledBy, Text: "the run was cancelled before its time; run it again"}
+	if e.CancelledBy == "engine_died" {
+		f.Text = "the engine died before the run's time; its log says why: mend it and run it again"
+	}
 	if e.CancelledBy == "failed_request_threshold" {
 		f.Text = "the run stopped itself because too many requests failed; see the errors, mend the engine and run it again"
 		if rate, ok := e.Figures.Requests.Profiling.ErrorRate(); ok {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -105,8 +106,9 @@ func (e *engine) describe(d *Driver) {
 	e.pages = allWithPort(d.Metrics, e.port)
 	e.facts = deploy.Facts{
 		Driver: "process",
-		// With {port} as it was given: a picked port is no part of the identity.
-		Args: secrets.MaskAll(d.Command),
+		// With {port} as it was given: a picked port is no part of the identity, and
+		// neither is the folder that the program lies in.
+		Args: append([]string{filepath.Base(d.Command[0])}, secrets.MaskAll(d.Command[1:])...),
 		Env:  secrets.MaskEnv(d.Env),
 	}
 }
