@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -81,6 +82,17 @@ func settle(o *run.Options) (map[string]scenario.Filled, error) {
 	return filled, nil
 }
 
+// fromHere makes paths full: a configuration file's own count from where it lies.
+func fromHere(paths []string) []string {
+	out := slices.Clone(paths)
+	for i, p := range out {
+		if full, err := filepath.Abs(p); err == nil && p != "" {
+			out[i] = full
+		}
+	}
+	return out
+}
+
 // effective is every key that has a value, with where it comes from: the command
 // line, the file, the rule set, the other settings, or the default.
 func (r *runCmd) effective(ctx *kong.Context, o run.Options, plan enginePlan, filled map[string]scenario.Filled) (out []config.Entry) {
@@ -120,6 +132,9 @@ func (r *runCmd) effective(ctx *kong.Context, o run.Options, plan enginePlan, fi
 			}
 		default:
 			continue
+		}
+		if typed[k.Name] && k.Path && k.Name != "mount" {
+			e.Text = fromHere(e.Text)
 		}
 		if k.Kind == config.Number {
 			e.Text = []string{strings.Replace(e.Text[0], "+Inf", "inf", 1)}

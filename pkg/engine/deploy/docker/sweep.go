@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -80,6 +83,7 @@ func (l *leftovers) remove(ctx context.Context, kind, name string, labels map[st
 	err = until(limited, "the "+kind+" "+name, func() error { return what(limited) })
 	switch {
 	case err == nil:
+		forget(labels[deploy.Label])
 		l.swept = append(l.swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
 	case kind == "network" && l.d.inUse(ctx, name), kind == "volume" && l.d.mounted(ctx, name):
 		// It holds nothing that a run needs, so it stops none.
@@ -88,6 +92,21 @@ func (l *leftovers) remove(ctx context.Context, kind, name string, labels map[st
 		l.failed = append(l.failed, err)
 	}
 }
+
+// forget removes the folder in which a Compose project's override lay: its owner was
+// killed before it could.
+func forget(engine string) {
+	if !nameOfOurs.MatchString(engine) {
+		return // it is to be part of a pattern
+	}
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), engine+"-*")) // only the pattern can be wrong
+	for _, f := range folders {
+		_ = os.RemoveAll(f) // there is nothing in it that matters
+	}
+}
+
+// nameOfOurs is what deploy.NewName gives.
+var nameOfOurs = regexp.MustCompile(`^agentx-[0-9a-f]{8}$`)
 
 func containerName(c *container.Summary) string {
 	if len(c.Names) == 0 {
