@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -20,13 +21,14 @@ func TestSetupAction(t *testing.T) {
 		t.Skip("there are binaries for Linux only")
 	}
 	program := []byte("#!/bin/sh\necho v9.9.9\n")
-	served := program
+	var served atomic.Pointer[[]byte]
+	served.Store(&program)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v9.9.9/agentx-linux-"+runtime.GOARCH {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(served)
+		_, _ = w.Write(*served.Load())
 	}))
 	defer server.Close()
 	action := t.TempDir()
@@ -64,7 +66,8 @@ func TestSetupAction(t *testing.T) {
 	if out, err := install(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	served = append([]byte("#!/bin/sh\nsteal\n"), program...)
+	other := append([]byte("#!/bin/sh\nsteal\n"), program...)
+	served.Store(&other)
 	if out, err := install(); err == nil || !strings.Contains(out, "its checksum differs") {
 		t.Errorf("another program was installed: %v\n%s", err, out)
 	}
