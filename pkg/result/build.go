@@ -84,7 +84,7 @@ func build(root *os.Root) (*Document, error) {
 		if !exists(root, src.name) {
 			continue
 		}
-		f, err := openPlain(root, src.name)
+		f, err := OpenPlain(root, src.name)
 		if err != nil {
 			return nil, err
 		}

@@ -94,7 +94,7 @@ func checkRecords(root *os.Root) ([]Problem, error) {
 	if !exists(root, FileRecords) {
 		return nil, nil
 	}
-	f, err := openPlain(root, FileRecords)
+	f, err := OpenPlain(root, FileRecords)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (c *comparison) compareObjects(at string, was, is map[string]any) {
 
 // lines counts line feeds; false when the file can't be read.
 func lines(root *os.Root, name string) (int, bool) {
-	f, err := openPlain(root, name)
+	f, err := OpenPlain(root, name)
 	if err != nil {
 		return 0, false
 	}

@@ -38,7 +38,7 @@ const maxDocument = 64 << 20
 
 // readDocument reads a whole file of bounded size.
 func readDocument(root *os.Root, name string) ([]byte, error) {
-	f, err := openPlain(root, name)
+	f, err := OpenPlain(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func readDocument(root *os.Root, name string) ([]byte, error) {
 	return text, nil
 }
 
-// openPlain opens a file that is neither a folder nor anything that could
+// OpenPlain opens a file in a folder that is neither a folder nor anything that could
 // block, like a pipe.
-func openPlain(root *os.Root, name string) (*os.File, error) {
+func OpenPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))

@@ -60,7 +60,7 @@ func exportRecords(root *os.Root) error {
 		if !exists(root, FileRecords) {
 			return nil
 		}
-		records, err := openPlain(root, FileRecords)
+		records, err := OpenPlain(root, FileRecords)
 		if err != nil {
 			return err
 		}

@@ -259,7 +259,7 @@ func list(root *os.Root) ([]string, error) {
 }
 
 func hashFile(root *os.Root, name string) (File, error) {
-	f, err := openPlain(root, name)
+	f, err := OpenPlain(root, name)
 	if err != nil {
 		return File{}, err
 	}

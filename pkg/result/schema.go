@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,16 +55,9 @@ func (e *SchemaError) Error() string {
 			fmt.Fprintf(&b, "\n  and %d more", len(e.Faults)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", cmpOr(f.Pointer, "/"), f.Text)
+		fmt.Fprintf(&b, "\n  %s: %s", cmp.Or(f.Pointer, "/"), f.Text)
 	}
 	return b.String()
-}
-
-func cmpOr(s, empty string) string {
-	if s == "" {
-		return empty
-	}
-	return s
 }
 
 var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
@@ -95,9 +89,27 @@ var compiled = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 })
 
 func validate(name string, doc []byte) error {
-	if len(doc) > maxDocument {
-		return fmt.Errorf("larger than %d bytes", maxDocument)
+	v, err := parse(doc)
+	if err != nil {
+		return err
 	}
+	return hold(name, v)
+}
+
+// parse reads a document of bounded size as the schemas take it.
+func parse(doc []byte) (any, error) {
+	if len(doc) > maxDocument {
+		return nil, fmt.Errorf("larger than %d bytes", maxDocument)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	return v, nil
+}
+
+// hold holds a document that was parsed against a schema.
+func hold(name string, v any) error {
 	all, err := compiled()
 	if err != nil {
 		return err
@@ -105,10 +117,6 @@ func validate(name string, doc []byte) error {
 	schema, ok := all[name]
 	if !ok {
 		return fmt.Errorf("no schema is called %s", name)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		return fmt.Errorf("not JSON: %w", err)
 	}
 	more, err := moreMembers(name, v)
 	if err != nil {
@@ -143,12 +151,9 @@ func moreMembers(schema string, doc any) (bool, error) {
 
 // ValidateAny holds a document against the schema of its kind, which it says itself.
 func ValidateAny(doc []byte) (kindName string, err error) {
-	if len(doc) > maxDocument {
-		return "", fmt.Errorf("larger than %d bytes", maxDocument)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	v, err := parse(doc)
 	if err != nil {
-		return "", fmt.Errorf("not JSON: %w", err)
+		return "", err
 	}
 	top, _ := v.(map[string]any)
 	name, _ := top["kind"].(string)
@@ -156,7 +161,7 @@ func ValidateAny(doc []byte) (kindName string, err error) {
 	if !known {
 		return "", fmt.Errorf("its kind is %q, no document of ours; those are %s", name, strings.Join(Kinds(), ", "))
 	}
-	return name, validate(k.schema, doc)
+	return name, hold(k.schema, v)
 }
 
 // collect walks to the causes that have no further cause. Of a newer document,

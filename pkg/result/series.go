@@ -74,7 +74,7 @@ func openLines(dir, name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	defer root.Close()
-	f, err := openPlain(root, name)
+	f, err := OpenPlain(root, name)
 	if err != nil || name == FileSeriesOld {
 		return f, err
 	}

@@ -237,10 +237,8 @@ func (s *session) measureFixed(ctx context.Context, cfg fixed.Config, proof cach
 	}
 	switch {
 	case runErr != nil:
-	case out.Cancelled && diedOf(ctx) != nil:
-		runErr = diedOf(ctx)
 	case out.Cancelled:
-		runErr = ErrCancelled
+		runErr = ended(ctx)
 	case k.ok == 0:
 		runErr = errors.New("no request finished in the measured phase; look at the engine")
 	}

@@ -174,6 +174,14 @@ func diedOf(ctx context.Context) *engineDied {
 	return nil
 }
 
+// ended is why a context that was cancelled was: the engine died, or the user asked.
+func ended(ctx context.Context) error {
+	if died := diedOf(ctx); died != nil {
+		return died
+	}
+	return ErrCancelled
+}
+
 // hurriedDown is how long an engine is given where a cancelled run will soon be
 // killed itself; half of it between TERM and KILL.
 const hurriedDown = 5 * time.Second

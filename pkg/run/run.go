@@ -295,14 +295,11 @@ func (s *session) own() (release func(), err error) {
 
 // judge finds a run that ended in order and yet measured nothing.
 func judge(ctx context.Context, out *replay.Outcome, k *sink) error {
-	died := diedOf(ctx)
 	switch {
 	case out.Aborted != nil:
 		return out.Aborted
-	case out.Cancelled && died != nil:
-		return died
 	case out.Cancelled:
-		return ErrCancelled
+		return ended(ctx)
 	case k.ok == 0 && k.failed > 0:
 		return fmt.Errorf("every one of %d requests failed; see error_summary in %s and the engine's log", k.failed, result.FileAIPerf)
 	case k.ok == 0:

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,10 +72,7 @@ func (o *Options) sessions() (all []*session, err error) {
 		}
 		if len(loads) > 1 {
 			s.Dir = filepath.Join(o.Dir, fmt.Sprintf("c%d", c))
-			s.sweep = fmt.Sprintf("%d of %v, %s", i+1, loads, o.Deploy.Fresh)
-			if o.Deploy.Fresh == "" {
-				s.sweep = fmt.Sprintf("%d of %v, %s", i+1, loads, FreshRun)
-			}
+			s.sweep = fmt.Sprintf("%d of %v, %s", i+1, loads, cmp.Or(o.Deploy.Fresh, FreshRun))
 		}
 		if i > 0 {
 			s.corpus = all[0].corpus

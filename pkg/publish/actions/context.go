@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -37,16 +38,16 @@ func (a *Action) Context() (*GitHubContext, error) {
 	get := a.getenv
 	c := &GitHubContext{
 		Action: get("GITHUB_ACTION"), ActionPath: get("GITHUB_ACTION_PATH"), ActionRepository: get("GITHUB_ACTION_REPOSITORY"),
-		Actor: get("GITHUB_ACTOR"), APIURL: or(get("GITHUB_API_URL"), "https://api.github.com"),
+		Actor: get("GITHUB_ACTOR"), APIURL: cmp.Or(get("GITHUB_API_URL"), "https://api.github.com"),
 		BaseRef: get("GITHUB_BASE_REF"), Env: get("GITHUB_ENV"), EventName: get("GITHUB_EVENT_NAME"), EventPath: get("GITHUB_EVENT_PATH"),
-		GraphqlURL: or(get("GITHUB_GRAPHQL_URL"), "https://api.github.com/graphql"), HeadRef: get("GITHUB_HEAD_REF"),
+		GraphqlURL: cmp.Or(get("GITHUB_GRAPHQL_URL"), "https://api.github.com/graphql"), HeadRef: get("GITHUB_HEAD_REF"),
 		Job: get("GITHUB_JOB"), Path: get("GITHUB_PATH"), Ref: get("GITHUB_REF"), RefName: get("GITHUB_REF_NAME"),
 		RefType: get("GITHUB_REF_TYPE"), Repository: get("GITHUB_REPOSITORY"), RepositoryOwner: get("GITHUB_REPOSITORY_OWNER"),
-		ServerURL: or(get("GITHUB_SERVER_URL"), "https://github.com"), SHA: get("GITHUB_SHA"), StepSummary: get("GITHUB_STEP_SUMMARY"),
+		ServerURL: cmp.Or(get("GITHUB_SERVER_URL"), "https://github.com"), SHA: get("GITHUB_SHA"), StepSummary: get("GITHUB_STEP_SUMMARY"),
 		Workflow: get("GITHUB_WORKFLOW"), Workspace: get("GITHUB_WORKSPACE"),
 	}
 	for name, into := range map[string]*bool{"GITHUB_ACTIONS": &c.Actions, "GITHUB_REF_PROTECTED": &c.RefProtected} {
-		v, err := strconv.ParseBool(or(get(name), "false"))
+		v, err := strconv.ParseBool(cmp.Or(get(name), "false"))
 		if err != nil {
 			return nil, fmt.Errorf("actions: %s is %q, not true or false", name, get(name))
 		}
@@ -55,7 +56,7 @@ func (a *Action) Context() (*GitHubContext, error) {
 	for name, into := range map[string]*int64{
 		"GITHUB_RETENTION_DAYS": &c.RetentionDays, "GITHUB_RUN_ATTEMPT": &c.RunAttempt, "GITHUB_RUN_ID": &c.RunID, "GITHUB_RUN_NUMBER": &c.RunNumber,
 	} {
-		v, err := strconv.ParseInt(or(get(name), "0"), 10, 64)
+		v, err := strconv.ParseInt(cmp.Or(get(name), "0"), 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("actions: %s is %q, not a number", name, get(name))
 		}
@@ -100,11 +101,4 @@ func readEvent(path string) ([]byte, error) {
 func (c *GitHubContext) Repo() (string, string) {
 	owner, name, _ := strings.Cut(c.Repository, "/")
 	return owner, name
-}
-
-func or(v, otherwise string) string {
-	if v == "" {
-		return otherwise
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,11 +37,11 @@ func newClient(o *Options) (*client, error) {
 	if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
 		return nil, fmt.Errorf("github: the repository is %q, not owner/name (GITHUB_REPOSITORY)", o.Repository)
 	}
-	base, err := url.Parse(strings.TrimRight(or(o.APIURL, defaultAPI), "/") + "/")
+	base, err := url.Parse(strings.TrimRight(cmp.Or(o.APIURL, defaultAPI), "/") + "/")
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("github: the API's address %q is not a web address (GITHUB_API_URL)", o.APIURL)
 	}
-	graph, err := url.Parse(or(o.GraphQLURL, graphQLFor(base)))
+	graph, err := url.Parse(cmp.Or(o.GraphQLURL, graphQLFor(base)))
 	if err != nil || graph.Host == "" {
 		return nil, fmt.Errorf("github: the address %q is not a web address (GITHUB_GRAPHQL_URL)", o.GraphQLURL)
 	}

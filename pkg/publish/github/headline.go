@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -66,7 +67,7 @@ func sentences(c *Content, s Standing) []string {
 	if c.Comparison != nil {
 		say("Head against base:", c.Comparison.Summary)
 	} else if s != Failed || c.NotCompared != "" {
-		say("Not compared:", or(c.NotCompared, "there is no result of the base"))
+		say("Not compared:", cmp.Or(c.NotCompared, "there is no result of the base"))
 	}
 	return list
 }
@@ -115,11 +116,11 @@ func provenance(w io.Writer, o *Options, c *Content) error {
 			parts = append(parts, label+" `"+value+"`")
 		}
 	}
-	add("commit", or(p.SHA, o.Event.HeadSHA))
+	add("commit", cmp.Or(p.SHA, o.Event.HeadSHA))
 	add("base", p.BaseSHA)
 	image := p.Image
 	if d != nil {
-		image = or(image, d.Engine.Image)
+		image = cmp.Or(image, d.Engine.Image)
 		if image == "" {
 			add("engine", strings.TrimSpace(d.Engine.Name+" "+d.Engine.Version))
 		}
@@ -223,11 +224,4 @@ func quoted(arg string) string {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
-func or(v, otherwise string) string {
-	if v == "" {
-		return otherwise
-	}
-	return v
 }

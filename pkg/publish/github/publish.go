@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func Plan(o Options, c Content) (Planned, error) {
 	p.Body, p.Shed = whole.String(), whole.shed
 	step := func(format string, args ...any) { p.Steps = append(p.Steps, fmt.Sprintf(format, args...)) }
 	step("job summary: %d bytes, with %d annotations", len(p.Summary), len(p.Annotations))
-	at := or(o.ServerURL, defaultServer) + "/" + o.Repository
+	at := cmp.Or(o.ServerURL, defaultServer) + "/" + o.Repository
 	p.PullRequest = o.PullRequest
 	if p.PullRequest == 0 {
 		p.PullRequest = o.Event.PullRequest

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,7 @@ func annotations(c *Content, s Standing) []Annotation {
 	case Failed:
 		why := c.Failed
 		if why == "" && c.Head != nil {
-			why = or(c.Head.Outcome.Error, "no request succeeded")
+			why = cmp.Or(c.Head.Outcome.Error, "no request succeeded")
 		}
 		add("error", "no result", why)
 	case Regressed:

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -69,7 +70,7 @@ func Compare(head, base []*Run, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Kind: Kind, SchemaVersion: SchemaVersion, CreatedAt: o.CreatedAt,
-		Head: sideOf(head, or(o.HeadLabel, "head")), Base: sideOf(base, or(o.BaseLabel, "base")),
+		Head: sideOf(head, cmp.Or(o.HeadLabel, "head")), Base: sideOf(base, cmp.Or(o.BaseLabel, "base")),
 		Gated: []Finding{}, Described: []Finding{}, Layers: []Layer{},
 	}
 	if len(head)+len(base) > 2 && sharesRuns(o.Floor, slices.Concat(head, base)) {
@@ -110,13 +111,6 @@ func sharesRuns(f *Floor, runs []*Run) bool {
 	return f != nil && slices.ContainsFunc(f.Runs, func(of RunRef) bool {
 		return slices.ContainsFunc(runs, func(r *Run) bool { return r.Doc.RunID == of.RunID })
 	})
-}
-
-func or(s, empty string) string {
-	if s == "" {
-		return empty
-	}
-	return s
 }
 
 func refusal(keys []Mismatch) string {

@@ -65,7 +65,7 @@ func Load(dir string) (*Run, error) {
 		return nil, err
 	}
 	defer root.Close()
-	f, err := openPlain(root, result.FileRecords)
+	f, err := result.OpenPlain(root, result.FileRecords)
 	if err != nil {
 		return nil, &FolderError{dir, NotWhole, err}
 	}
@@ -81,18 +81,6 @@ func Load(dir string) (*Run, error) {
 		return nil, &FolderError{dir, NotWhole, err}
 	}
 	return r, read
-}
-
-// openPlain opens a file that is neither a folder nor anything that could block.
-func openPlain(root *os.Root, name string) (*os.File, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a plain file", name)
-	}
-	return root.Open(name)
 }
 
 // verify holds the hash of the records against the manifest's and the one in

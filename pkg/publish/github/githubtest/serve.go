@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -149,7 +150,7 @@ func (s *Server) listPulls(w http.ResponseWriter, r *http.Request, commit string
 		switch {
 		case commit != "" && p.HeadSHA != commit:
 			continue
-		case commit == "" && q.Get("state") != "all" && p.State != or(q.Get("state"), "open"):
+		case commit == "" && q.Get("state") != "all" && p.State != cmp.Or(q.Get("state"), "open"):
 			continue
 		case commit == "" && strings.Contains(q.Get("head"), ":") && q.Get("head") != label: // without ":" GitHub takes no notice of it
 			continue
@@ -210,11 +211,4 @@ func number(text string, otherwise int) int {
 		return otherwise
 	}
 	return n
-}
-
-func or(v, otherwise string) string {
-	if v == "" {
-		return otherwise
-	}
-	return v
 }
