@@ -15,6 +15,17 @@ type parts struct {
 // unsigned stands for the hash of a body that is not signed.
 const unsigned = "UNSIGNED-PAYLOAD"
 
+// CreateMultipartUpload is not cut off in its middle: an upload of which the answer
+// with its name is lost could not be given up.
+func (p parts) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipartUploadInput, o ...func(*s3.Options)) (*s3.CreateMultipartUploadOutput, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
+	defer cancel()
+	return p.Client.CreateMultipartUpload(ctx, in, o...)
+}
+
 // UploadPart leaves the hash of a part out of the signature where its checksum is in
 // it. With TLS the SDK does so by itself. The object's own hash is computed while it
 // is read, and in the manifest, which is signed whole.
