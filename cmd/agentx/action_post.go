@@ -59,19 +59,13 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 	return nil
 }
 
-// sweep takes away engines whose run is gone. Where there is no Docker there is none
-// of its engines either.
+// sweep takes away engines whose run is gone.
 func (c *console) sweep() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), sweeping)
 	defer cancel()
 	taken, err := (&process.Driver{}).Sweep(ctx)
-	if containers, failed := docker.New(docker.Config{Image: "none"}); failed == nil {
-		more, failed := containers.Sweep(ctx)
-		taken = append(taken, more...)
-		if failed != nil && os.Getenv("DOCKER_HOST") != "" {
-			err = errors.Join(err, failed)
-		}
-	}
+	more, failed := docker.Leftovers{}.Sweep(ctx)
+	taken, err = append(taken, more...), errors.Join(err, failed)
 	for _, line := range taken {
 		fmt.Fprintln(c.out, "swept:", line)
 	}

@@ -29,10 +29,10 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 	}
 	switch p.Driver {
 	case driverProcess:
-		d.Others = containersOfOurs()
+		d.Others = []run.Sweeper{docker.Leftovers{}}
 		d.Driver = &process.Driver{Command: p.Argv, Env: p.Env, Port: p.Port}
 	case driverDocker:
-		d.Others = processesOfOurs()
+		d.Others = []run.Sweeper{&process.Driver{}}
 		driver, err := p.docker(c.err)
 		if err != nil {
 			return d, &run.UsageError{Err: err}
@@ -42,28 +42,12 @@ func (p enginePlan) deployment(c *console, fresh string) (run.Deploy, error) {
 			d.Plan.GPUs = driver.SMI()
 		}
 	case driverCompose:
-		d.Others = processesOfOurs()
+		d.Others = []run.Sweeper{&process.Driver{}}
 		d.Driver = p.Compose.driver(p.Env)
 	default: // url and sim are no business of ours, or have no GPU
 		d.Plan.GPUs = nil
 	}
 	return d, nil
-}
-
-// processesOfOurs sweeps what runs of ours left that started processes.
-func processesOfOurs() []deploy.Driver { return []deploy.Driver{&process.Driver{}} }
-
-// containersOfOurs sweeps what those left that started containers, where there is a
-// Docker daemon.
-func containersOfOurs() []deploy.Driver {
-	if _, err := os.Stat("/var/run/docker.sock"); err != nil && os.Getenv("DOCKER_HOST") == "" {
-		return nil
-	}
-	d, err := docker.New(docker.Config{Image: "none"}) // it starts nothing
-	if err != nil {
-		return nil // a daemon elsewhere, which is none of ours
-	}
-	return []deploy.Driver{d}
 }
 
 // present tells whether the files that the plan names are there.

@@ -207,45 +207,28 @@ func (s *session) prepareFixed(ctx context.Context, cfg *fixed.Config) (proof ca
 }
 
 func (s *session) measureFixed(ctx context.Context, cfg fixed.Config, proof cacheProof) (Report, error) {
-	report := Report{Dir: s.Dir}
 	if s.Dir != s.keeper.o.Dir { // a folder below it, which is claimed already
 		release, err := s.own()
 		if err != nil {
 			s.scraper.stop()
-			return report, err
+			return Report{Dir: s.Dir}, err
 		}
 		defer release()
-	}
-	if err := s.scraper.keep(s.Dir); err != nil {
-		s.scraper.stop()
-		return report, err
-	}
-	k, err := newSink(s.Dir, s.say, s.scraper)
-	if err != nil {
-		s.scraper.stop()
-		return report, err
 	}
 	field := "messages"
 	if cfg.Endpoint == fixed.Completions {
 		field = "prompt"
 	}
-	out, runErr := fixed.Run(ctx, cfg, sender{s.client, field, true}, k, s.clock)
-	s.say.wipe()
-	s.scraper.stop()
-	if err := k.close(); err != nil {
-		runErr = errors.Join(runErr, fmt.Errorf("the artifacts could not be written whole: %w", err))
-	}
-	switch {
-	case runErr != nil:
-	case out.Cancelled:
-		runErr = ended(ctx)
-	case k.ok == 0:
-		runErr = errors.New("no request finished in the measured phase; look at the engine")
-	}
-	if err := result.WriteFacts(s.Dir, s.fixedFacts(&out, cfg, proof, runErr)); err != nil {
-		return report, errors.Join(runErr, err)
-	}
-	doc, err := result.Finish(s.Dir)
-	report.Document = doc
-	return report, errors.Join(runErr, err)
+	var out fixed.Outcome
+	return s.record(func(k *sink) (err error) {
+		out, err = fixed.Run(ctx, cfg, sender{s.client, field, true}, k, s.clock)
+		switch {
+		case err != nil:
+		case out.Cancelled:
+			err = ended(ctx)
+		case k.ok == 0:
+			err = errors.New("no request finished in the measured phase; look at the engine")
+		}
+		return err
+	}, func(err error) *result.Facts { return s.fixedFacts(&out, cfg, proof, err) })
 }

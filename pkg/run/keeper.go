@@ -21,10 +21,9 @@ type Deploy struct {
 	Driver deploy.Driver
 	Plan   deploy.Plan // LogFile, Model, APIKey, Endpoint and NoMetrics are filled in
 	Fresh  Fresh
-	// Others are drivers that are not used, but whose leftovers of dead runs are taken
-	// away too: what holds a GPU need not have been started the same way. What keeps
-	// them from it is passed over.
-	Others []deploy.Driver
+	// Others are what dead runs of ours left that started their engines in another way:
+	// it may hold a GPU all the same. What keeps them from being swept is passed over.
+	Others []Sweeper
 	// Name of the engine, where who starts it knows better than its metrics page tells.
 	Name string
 	// Hurry is set where whoever cancels a run kills it soon after: the engine then
@@ -33,6 +32,11 @@ type Deploy struct {
 	// Will takes what is to be done at the last moment before the program ends,
 	// which is to kill the engine; what it returns takes that back. nil takes none.
 	Will func(last func(context.Context)) (revoke func())
+}
+
+// Sweeper takes away what dead runs of ours left, and says in a line each what it was.
+type Sweeper interface {
+	Sweep(ctx context.Context) ([]string, error)
 }
 
 // Fresh says when a new engine is brought up in place of the one before.

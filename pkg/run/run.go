@@ -229,6 +229,21 @@ func (s *session) reportProbes() {
 
 // measure replays, and writes what was seen.
 func (s *session) measure(ctx context.Context) (Report, error) {
+	var out replay.Outcome
+	return s.record(func(k *sink) (err error) {
+		s.scraper.mark(markWarmup)
+		out, err = replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
+		if err == nil {
+			err = judge(ctx, &out, k)
+		}
+		return errors.Join(err, s.keepConfig())
+	}, func(err error) *result.Facts { return s.facts(&out, err) })
+}
+
+// record writes all that a measurement is about into the session's folder, which is
+// claimed: what play measures, the metrics beside it, and the result that they make.
+// What play fails with is part of the facts.
+func (s *session) record(play func(*sink) error, facts func(error) *result.Facts) (Report, error) {
 	report := Report{Dir: s.Dir}
 	if err := s.scraper.keep(s.Dir); err != nil {
 		s.scraper.stop()
@@ -239,25 +254,16 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 		s.scraper.stop()
 		return report, err
 	}
-	s.scraper.mark(markWarmup)
-	out, runErr := replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
+	runErr := play(k)
 	s.say.wipe()
 	s.scraper.stop()
 	if err := k.close(); err != nil {
 		runErr = errors.Join(runErr, fmt.Errorf("the artifacts could not be written whole: %w", err))
 	}
-	if runErr == nil {
-		runErr = judge(ctx, &out, k)
-	}
-	if err := s.keepConfig(); err != nil {
-		runErr = errors.Join(runErr, err)
-	}
-	facts := s.facts(&out, runErr)
-	if err := result.WriteFacts(s.Dir, facts); err != nil {
+	if err := result.WriteFacts(s.Dir, facts(runErr)); err != nil {
 		return report, errors.Join(runErr, err)
 	}
-	doc, err := result.Finish(s.Dir)
-	report.Document = doc
+	report.Document, err = result.Finish(s.Dir)
 	return report, errors.Join(runErr, err)
 }
 

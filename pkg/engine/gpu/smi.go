@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/org/agentx-action/pkg/engine/output"
 )
 
 // Command is the program that a [Runner] runs.
@@ -57,7 +59,7 @@ func (h Host) Run(ctx context.Context, args ...string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	var out, words bounded
+	out, words := output.Head{Limit: maxOutput}, output.Head{Limit: maxOutput}
 	c := exec.CommandContext(ctx, path, args...)
 	c.Stdout, c.Stderr, c.WaitDelay = &out, &words, time.Second
 	err := c.Run()
@@ -69,30 +71,10 @@ func (h Host) Run(ctx context.Context, args ...string) ([]byte, error) {
 	case err != nil:
 		said := strings.Join(strings.Fields(words.String()+" "+out.String()), " ")
 		return nil, fmt.Errorf("%s: %w: %s", Command, err, strings.ToValidUTF8(said[:min(len(said), 300)], "\ufffd"))
-	case out.cut:
+	case out.Cut:
 		return nil, fmt.Errorf("%s: more than %d bytes of output", Command, maxOutput)
 	}
 	return out.Bytes(), nil
-}
-
-// bounded keeps the first bytes written to it.
-type bounded struct {
-	bytes.Buffer
-	cut bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := maxOutput - b.Len(); len(p) > room {
-		b.cut = true
-		b.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
-}
-
-// ReadFrom hides the buffer's own, which has no bound.
-func (b *bounded) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(struct{ io.Writer }{b}, r)
 }
 
 var (

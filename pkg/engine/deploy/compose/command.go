@@ -3,7 +3,6 @@ package compose
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,13 +13,15 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
+	"github.com/org/agentx-action/pkg/engine/output"
 )
 
 // command is docker compose with the settings of one project.
 type command struct {
-	argv []string // without verb
-	env  []string
-	hide deploy.Secrets
+	argv  []string // without verb
+	env   []string
+	hide  deploy.Secrets
+	input []byte // on its standard input
 }
 
 // command finds docker compose and lays out its global arguments.
@@ -51,9 +52,10 @@ func (d *Driver) command(ctx context.Context, name string, daemon *daemon) (*com
 	return c, nil
 }
 
-// over is the same command with one more file laid over the others.
-func (c *command) over(file string) *command {
-	return &command{append(slices.Clone(c.argv), "--file", file), c.env, c.hide}
+// over is the same command with one more file laid over the others. Who is killed
+// leaves none, since it goes in on standard input.
+func (c *command) over(text []byte) *command {
+	return &command{append(slices.Clone(c.argv), "--file", "-"), c.env, c.hide, text}
 }
 
 const install = "install Docker's compose plugin (package docker-compose-plugin or docker-compose-v2), " +
@@ -117,7 +119,8 @@ const (
 func (c *command) run(ctx context.Context, stdout, stderr io.Writer, verb ...string) error {
 	argv := append(slices.Clone(c.argv), verb...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	said := &tail{limit: messageLimit}
+	said := &output.Tail{Limit: messageLimit}
+	cmd.Stdin = bytes.NewReader(c.input)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, stdout, io.MultiWriter(stderr, said)
 	ownGroup(cmd)
 	cmd.WaitDelay = cutAfter
@@ -136,43 +139,12 @@ func (c *command) run(ctx context.Context, stdout, stderr io.Writer, verb ...str
 
 // output is what a verb wrote.
 func (c *command) output(ctx context.Context, verb ...string) ([]byte, error) {
-	out := &bounded{limit: outputLimit}
+	out := &output.Head{Limit: outputLimit}
 	if err := c.run(ctx, out, io.Discard, verb...); err != nil {
 		return nil, err
 	}
-	if out.over {
+	if out.Cut {
 		return nil, fmt.Errorf("docker compose %s: more than %d MiB", verb[0], outputLimit>>20)
 	}
 	return out.Bytes(), nil
 }
-
-// bounded keeps the first bytes.
-type bounded struct {
-	bytes.Buffer
-	limit int
-	over  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.limit {
-		b.over = true
-		return 0, errors.New("too much output")
-	}
-	return b.Buffer.Write(p)
-}
-
-// tail keeps the last bytes.
-type tail struct {
-	text  []byte
-	limit int
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	if over := len(t.text) - t.limit; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return string(t.text) }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,18 +60,9 @@ func (e *engine) up(ctx context.Context, c *command, d *Driver) error {
 	if err != nil {
 		return fmt.Errorf("compose: override file: %w", err)
 	}
-	dir, err := os.MkdirTemp("", e.name+"-")
-	if err != nil {
-		return fmt.Errorf("compose: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "agentx.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return fmt.Errorf("compose: %w", err)
-	}
 	progress := e.out.from("compose")
 	defer progress.Close()
-	if err := c.over(file).run(ctx, progress, progress, "up", "--detach"); err != nil {
+	if err := c.over(text).run(ctx, progress, progress, "up", "--detach"); err != nil {
 		return err
 	}
 	containers, err := e.containers(ctx)

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +14,8 @@ import (
 
 	"github.com/org/agentx-action/pkg/engine/deploy"
 	"github.com/org/agentx-action/pkg/engine/gpu"
+	"github.com/org/agentx-action/pkg/engine/output"
 )
-
-// maxShort bounds the output of a short container, in bytes.
-const maxShort = 1 << 20
 
 // SMI runs nvidia-smi in a short container of the engine's own image, given the GPUs
 // that the engine is given: an agentx that is in a container itself sees none. Of
@@ -84,27 +81,27 @@ func (d *Driver) runShort(ctx context.Context, name string, argv []string, gpus 
 	if err != nil {
 		return "", err
 	}
-	output, err := d.client.ContainerAttach(late, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	streams, err := d.client.ContainerAttach(late, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return "", err
 	}
-	defer output.Close()
+	defer streams.Close()
 	watch, cancel := context.WithCancel(late)
 	defer cancel()
 	wait := d.client.ContainerWait(watch, made.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	if _, err := d.client.ContainerStart(late, made.ID, client.ContainerStartOptions{}); err != nil {
 		return "", err
 	}
-	return finish(ctx, output.Reader, wait)
+	return finish(ctx, streams.Reader, wait)
 }
 
 // finish collects what a short container writes until it ends.
-func finish(ctx context.Context, output io.Reader, wait client.ContainerWaitResult) (string, error) {
-	var out, diag bounded // read once copied is closed only
+func finish(ctx context.Context, streams io.Reader, wait client.ContainerWaitResult) (string, error) {
+	var out, diag output.Head // read once copied is closed only
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = stdcopy.StdCopy(&out, &diag, output)
+		_, _ = stdcopy.StdCopy(&out, &diag, streams)
 	}()
 	select {
 	case <-ctx.Done():
@@ -121,21 +118,8 @@ func finish(ctx context.Context, output io.Reader, wait client.ContainerWaitResu
 			return "", fmt.Errorf("exit status %d: %s", end.StatusCode, strings.TrimSpace(diag.String()+out.String()))
 		}
 	}
-	if out.cut {
-		return "", fmt.Errorf("it wrote more than %d bytes", maxShort)
+	if out.Cut {
+		return "", fmt.Errorf("it wrote more than %d bytes", output.DefaultLimit)
 	}
 	return out.String(), nil
-}
-
-// bounded keeps the first bytes of an output.
-type bounded struct {
-	bytes.Buffer
-	cut bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	keep := min(len(p), maxShort-b.Len())
-	b.Buffer.Write(p[:keep])
-	b.cut = b.cut || keep < len(p)
-	return len(p), nil
 }

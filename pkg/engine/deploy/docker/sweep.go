@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -30,6 +28,27 @@ func Sweep(ctx context.Context, daemon *client.Client) ([]string, error) {
 		err = fmt.Errorf("docker: sweeping: %w", d.explain(err))
 	}
 	return swept, err
+}
+
+// Leftovers are what runs that are gone left at the daemon at $DOCKER_HOST or the
+// default socket, for who starts nothing there himself. The zero value works.
+type Leftovers struct{}
+
+// Sweep is [Sweep]. Where there is no daemon, or one on another machine, nothing is
+// ours.
+func (Leftovers) Sweep(ctx context.Context) ([]string, error) {
+	if _, err := os.Stat(strings.TrimPrefix(client.DefaultDockerHost, "unix://")); err != nil && os.Getenv(client.EnvOverrideHost) == "" {
+		return nil, nil // there is no Docker
+	}
+	c, err := client.New(client.FromEnv)
+	if err != nil {
+		return nil, fmt.Errorf("docker: %w", err)
+	}
+	defer func() { _ = c.Close() }()
+	if onThisMachine(c.DaemonHost()) != nil {
+		return nil, nil
+	}
+	return Sweep(ctx, c)
 }
 
 // leftovers are swept one by one: one that can't be removed keeps no other.
@@ -83,7 +102,6 @@ func (l *leftovers) remove(ctx context.Context, kind, name string, labels map[st
 	err = until(limited, "the "+kind+" "+name, func() error { return what(limited) })
 	switch {
 	case err == nil:
-		forget(labels[deploy.Label])
 		l.swept = append(l.swept, fmt.Sprintf("%s %s of %s", kind, name, labels[deploy.Label]))
 	case kind == "network" && l.d.inUse(ctx, name), kind == "volume" && l.d.mounted(ctx, name):
 		// It holds nothing that a run needs, so it stops none.
@@ -92,21 +110,6 @@ func (l *leftovers) remove(ctx context.Context, kind, name string, labels map[st
 		l.failed = append(l.failed, err)
 	}
 }
-
-// forget removes the folder in which a Compose project's override lay: its owner was
-// killed before it could.
-func forget(engine string) {
-	if !nameOfOurs.MatchString(engine) {
-		return // it is to be part of a pattern
-	}
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), engine+"-*")) // only the pattern can be wrong
-	for _, f := range folders {
-		_ = os.RemoveAll(f) // there is nothing in it that matters
-	}
-}
-
-// nameOfOurs is what deploy.NewName gives.
-var nameOfOurs = regexp.MustCompile(`^agentx-[0-9a-f]{8}$`)
 
 func containerName(c *container.Summary) string {
 	if len(c.Names) == 0 {
