@@ -68,7 +68,7 @@ func (a *actionRunCmd) settleGate(parsed *kong.Context) {
 		}
 	}
 	if a.Scenario != "" {
-		a.FailOn = "invalid"
+		a.FailOn = []string{onInvalid}
 	}
 }
 

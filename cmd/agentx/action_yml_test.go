@@ -39,7 +39,7 @@ func actionOutputs() [][2]string {
 		{"verdict", "The answer in one word or few: failed, regression, invalid, changed for the worse, changed, not compared, not enough data, no change seen, improvement."},
 		{"submission-valid", "Whether the run counts by the rules of its scenario: true or false; empty without one."},
 		{"trusted", "Whether the figures can be relied on: true or false."},
-		{"result-path", "result.json, relative to the workspace. With several concurrencies this and what follows is of the first."},
+		{"result-path", "result.json, relative to the workspace. With several concurrencies this and what follows is of the one that the verdict comes from, and the answers above are of all together."},
 		{"result-url", "Where the artifacts lie in the store; empty without one."},
 		{"comparison-path", "comparison.json, relative to the workspace; empty when nothing was compared."},
 		{"comment-url", "The pull request's comment; empty without one."},

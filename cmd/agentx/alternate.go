@@ -158,7 +158,7 @@ func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen,
 	comparison, err := r.judge(c, dirs[sideHead], dirs[sideBase], b.options)
 	all[0].comparison = comparison
 	if comparison != nil {
-		all[0].gate = errors.Join(compared(comparison, r.FailOn == "regression"), all[0].gate)
+		all[0].gate = errors.Join(compared(comparison, r.failsOn(onRegression)), all[0].gate)
 	}
 	return all, err
 }

@@ -22,8 +22,9 @@ type configFlags struct {
 	Config string `help:"Configuration file, its keys the flags below; agentx.yaml when it is there. Flags win over it." placeholder:"FILE" group:"Configuration" config:"-"`
 	DryRun bool   `help:"Print the effective configuration and the engine's command, start nothing." group:"Configuration" config:"-"`
 
-	file *config.File
-	keys []config.Key
+	file   *config.File
+	keys   []config.Key
+	inputs map[string]bool // of the Action, that the workflow gave
 }
 
 // BeforeResolve is called by the parser once it knows the flags that were typed: for
@@ -40,6 +41,10 @@ func (f *configFlags) BeforeResolve(ctx *kong.Context) error {
 	}
 	if err := f.read(ctx, command, get); err != nil {
 		return err
+	}
+	f.inputs = map[string]bool{}
+	for _, flag := range inputs(command) {
+		f.inputs[flag.Name] = inputOf(flag, get) != ""
 	}
 	ctx.AddResolver(fromInputs(get)) // the last one wins
 	return nil

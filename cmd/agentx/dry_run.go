@@ -94,7 +94,7 @@ func fromHere(paths []string) []string {
 }
 
 // effective is every key that has a value, with where it comes from: the command
-// line, the file, the rule set, the other settings, or the default.
+// line, the Action's inputs, the file, the rule set, the other settings, or the default.
 func (r *runCmd) effective(ctx *kong.Context, o run.Options, plan enginePlan, filled map[string]scenario.Filled) (out []config.Entry) {
 	typed := map[string]bool{}
 	for _, p := range ctx.Path {
@@ -110,6 +110,8 @@ func (r *runCmd) effective(ctx *kong.Context, o run.Options, plan enginePlan, fi
 		switch follows := derived[k.Name]; {
 		case typed[k.Name]:
 			e.Text, e.Source = textOf(ctx, k), "flag"
+		case r.inputs[k.Name]:
+			e.Text, e.Source = textOf(ctx, k), "input"
 		case inFile:
 			e.Text, e.Source = v.Text, fmt.Sprintf("%s:%d", r.file.Name, v.Line)
 			if v.Substituted() {
@@ -133,7 +135,7 @@ func (r *runCmd) effective(ctx *kong.Context, o run.Options, plan enginePlan, fi
 		default:
 			continue
 		}
-		if typed[k.Name] && k.Path && k.Name != "mount" {
+		if (typed[k.Name] || r.inputs[k.Name]) && k.Path && k.Name != "mount" {
 			e.Text = fromHere(e.Text)
 		}
 		if k.Kind == config.Number {

@@ -42,7 +42,7 @@ func (f *fixedCmd) Run(c *console) error {
 		}
 		fmt.Fprintf(c.out, "\n%s\nartifacts: %s\n", fixedLine(r.Document), r.Dir)
 	}
-	if err != nil || f.FailOn != "invalid" {
+	if err != nil || !f.failsOn(onInvalid) && !f.failsOn(onUntrusted) {
 		return err
 	}
 	for _, r := range reports {
@@ -67,6 +67,10 @@ func (f *fixedCmd) options(c *console) (run.Options, error) {
 	c.will.bequeath(o.Dir)
 	var errs errorList
 	errs.add(f.serverFlags.refuse())
+	errs.add(f.gates())
+	if len(f.CompareWith) > 0 || f.Floor != "" || f.failsOn(onRegression) {
+		errs.add(errors.New("--compare-with, --floor and --fail-on regression: fixed measures and compares nothing; agentx compare does, afterwards"))
+	}
 	shapes, err := parseShapes(f.Shape)
 	errs.add(err)
 	o.Fixed.Shapes = shapes

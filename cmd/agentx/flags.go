@@ -94,7 +94,7 @@ type outputFlags struct {
 	ShowTraceTiming   bool     `help:"Show the HTTP phases at the end." group:"Result"`
 	ExportHTTPTrace   bool     `name:"export-http-trace" help:"Has no effect: the phases are always recorded." hidden:"" group:"Result"`
 	StatsInterval     float64  `default:"10" help:"Seconds between progress lines; 0 for none." placeholder:"S" group:"Result"`
-	FailOn            string   `default:"never" enum:"never,invalid,untrusted,regression" help:"Exit with 3 when the run does not count (invalid), or may mislead too (untrusted); with 4 on a regression; never." group:"Result"`
+	FailOn            []string `default:"never" enum:"never,invalid,untrusted,regression" help:"What to fail on, one or several: a run that does not count (invalid) or also one that may mislead (untrusted), with exit code 3; a regression, with 4; or never." placeholder:"WHAT,..." group:"Result"`
 }
 
 // ignoredFlags are AIPerf's flags that a script may hold and that change nothing

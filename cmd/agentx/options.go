@@ -38,6 +38,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 	c.will.bequeath(o.Dir)
 	var errs errorList
 	errs.add(f.refuse())
+	errs.add(f.gates())
 	o.Settings = f.settings(&errs)
 	if f.NumDatasetEntries != nil {
 		o.Corpus.Entries = *f.NumDatasetEntries

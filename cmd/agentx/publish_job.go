@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strconv"
 
 	"github.com/org/agentx-action/pkg/publish/github"
 	"github.com/org/agentx-action/pkg/publish/store"
-	"github.com/org/agentx-action/pkg/result"
-	"github.com/org/agentx-action/pkg/result/summary"
 )
 
 // publication is what a job measured, on its way to whoever is to be told.
@@ -35,6 +32,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		where[s.Dir] = ref
 	}
 	answers := answersOf(all)
+	var told outputs
 	for i, s := range answers {
 		c := p.content(s, where[s.Dir])
 		switch last := i == len(answers)-1; {
@@ -43,10 +41,14 @@ func (p *publication) publish(all []seen, failed error) error {
 			c.NotCompared = p.secrets.Mask(failed.Error())
 		default: // of a point that did not come to a result
 			p.Errorf("%s", p.secrets.Mask(failed.Error()))
+			told.standings = append(told.standings, github.Failed)
 		}
 		outcome, err := p.tellGitHub(c, p.cellOf(s, len(answers) > 1))
 		errs.add(err)
-		p.outputs(&c, &outcome, s, i == 0)
+		told.add(answer{s, c, outcome})
+	}
+	if len(answers) > 0 {
+		told.set(p)
 	}
 	if len(answers) == 0 && failed != nil {
 		c := github.Content{Failed: p.secrets.Mask(failed.Error()), Provenance: p.provenance("")}
@@ -188,69 +190,3 @@ func (p *publication) key(s seen) store.Key {
 
 // swept reports whether a result is one of several concurrencies.
 func (s *seen) swept() bool { return s.Document.Settings.Other["sweep"] != "" }
-
-// outputs sets the step's outputs, which are those of the first concurrency.
-func (p *publication) outputs(c *github.Content, o *github.Outcome, s seen, first bool) {
-	if !first {
-		return
-	}
-	d := s.Document
-	p.SetOutput("verdict", string(o.Standing))
-	valid := ""
-	if v := d.Validity.SubmissionValid; v != nil {
-		valid = strconv.FormatBool(*v)
-	}
-	p.SetOutput("submission-valid", valid)
-	p.SetOutput("trusted", strconv.FormatBool(d.Validity.Trusted))
-	p.SetOutput("result-path", p.relative(filepath.Join(s.Dir, result.FileResult)))
-	if c.Comparison != nil {
-		p.SetOutput("comparison-path", p.relative(filepath.Join(s.Dir, result.FileComparison)))
-	}
-	p.SetOutput("result-url", c.Provenance.ResultURL)
-	p.SetOutput("comment-url", o.CommentURL)
-	p.SetOutput("check-run-url", o.CheckRunURL)
-	for _, h := range headline {
-		if v, ok := h.of(d); ok {
-			p.SetOutput(h.name, strconv.FormatFloat(v, 'g', 6, 64))
-		}
-	}
-}
-
-// relative is a path as the steps that follow see it: their workspace has another
-// name than the container's.
-func (p *publication) relative(name string) string {
-	if rel, err := filepath.Rel(absolute("."), absolute(name)); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
-	}
-	return name
-}
-
-// headline figures are outputs by themselves; one that was not measured is not set.
-var headline = []struct {
-	name, help string
-	of         func(*result.Document) (float64, bool)
-}{
-	{"ttft-p50-ms", "Time to first token, median, in milliseconds.", ofRequests("time_to_first_token", func(s summary.Stats) float64 { return s.P50 })},
-	{"ttft-p90-ms", "Time to first token, 90th percentile, in milliseconds.", ofRequests("time_to_first_token", func(s summary.Stats) float64 { return s.P90 })},
-	{"itl-p50-ms", "Time between tokens, median, in milliseconds.", ofRequests("inter_token_latency", func(s summary.Stats) float64 { return s.P50 })},
-	{"output-tokens-per-second", "Output throughput of the whole engine.", func(d *result.Document) (float64, bool) {
-		v, ok := d.Metrics.Run["output_token_throughput"]
-		return v.Value, ok
-	}},
-	{"error-rate", "Share of the measured requests that failed, 0 to 1.", func(d *result.Document) (float64, bool) {
-		return d.Requests.Profiling.ErrorRate()
-	}},
-	{"cache-hit-rate", "Share of the prompt tokens that the engine took from its prefix cache, as it reports with each answer, 0 to 1.", func(d *result.Document) (float64, bool) {
-		if d.Cache.Usage == nil {
-			return 0, false
-		}
-		return d.Cache.Usage.Rate, true
-	}},
-}
-
-func ofRequests(metric string, of func(summary.Stats) float64) func(*result.Document) (float64, bool) {
-	return func(d *result.Document) (float64, bool) {
-		s, ok := d.Metrics.Request[metric]
-		return of(s), ok
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/org/agentx-action/pkg/publish/table"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
-	"github.com/org/agentx-action/pkg/result/validity"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -98,7 +97,7 @@ func (r *replayFlags) show(c *console, report run.Report, against *base) (one se
 			compareErr = errors.Join(compareErr, compared(comparison, false))
 		default:
 			baseDir = dir
-			one.gate = compared(comparison, r.FailOn == "regression")
+			one.gate = compared(comparison, r.failsOn(onRegression))
 		}
 		err = errors.Join(err, compareErr)
 	}
@@ -128,7 +127,7 @@ func (r *replayFlags) table(c *console, report run.Report) error {
 // identity before anything is measured; nil without --compare-with.
 func (r *replayFlags) base(notes io.Writer, o *run.Options, from *shelf) (*base, error) {
 	if len(r.CompareWith) == 0 {
-		if r.Floor != "" || r.FailOn == "regression" {
+		if r.Floor != "" || r.failsOn(onRegression) {
 			fmt.Fprintln(notes, "note: without effect: --floor and --fail-on regression, since no --compare-with is given")
 		}
 		return nil, nil
@@ -153,25 +152,6 @@ func (r *replayFlags) base(notes io.Writer, o *run.Options, from *shelf) (*base,
 		return err
 	}
 	return b, nil
-}
-
-// gate fails a run that does not count, where that was asked for.
-func (r *replayFlags) gate(v *validity.Verdict) error {
-	switch {
-	case r.FailOn == "never", r.FailOn == "regression", v.Valid() && (r.FailOn == "invalid" || v.Trusted):
-		return nil
-	case v.SubmissionValid == nil:
-		return &invalidError{[]string{"no rule set was asked for: give --scenario"}}
-	case !v.Valid():
-		return &invalidError{v.SubmissionInvalidReasons}
-	}
-	var codes []string
-	for _, f := range v.Findings {
-		if f.Severity == validity.Untrusted {
-			codes = append(codes, f.Code)
-		}
-	}
-	return &invalidError{codes}
 }
 
 // isTerminal reports whether progress can be redrawn in place.

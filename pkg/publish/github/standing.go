@@ -1,6 +1,8 @@
 package github
 
 import (
+	"slices"
+
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
@@ -71,6 +73,17 @@ func worse(f *compare.Finding) bool {
 		return *f.Ratio < none
 	}
 	return false
+}
+
+// Gravest is what several answers come to together: an improvement only where all are
+// one. Of none it is Failed.
+func Gravest(all ...Standing) Standing {
+	for _, s := range []Standing{Failed, Regressed, Invalid, Worse, Changed, NotCompared, NotEnough, NoChange, Improved} {
+		if slices.Contains(all, s) {
+			return s
+		}
+	}
+	return Failed
 }
 
 // gravity orders the standings. Below 1 nothing is wrong with the change, and none
