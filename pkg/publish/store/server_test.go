@@ -95,7 +95,7 @@ func gatewayProgram(tb testing.TB) string {
 	return ""
 }
 
-func startGateway(tb testing.TB) *gateway {
+func startGateway(tb testing.TB, flags ...string) *gateway {
 	tb.Helper()
 	program := gatewayProgram(tb)
 	g := &gateway{dir: tb.TempDir()}
@@ -103,7 +103,8 @@ func startGateway(tb testing.TB) *gateway {
 	for range 3 { // another process may take the port in between
 		port := freePort(tb)
 		var said bytes.Buffer
-		c := exec.Command(program, "--port", "127.0.0.1:"+port, "--health", "/healthz", "posix", "--sidecar", meta, g.dir)
+		args := append([]string{"--port", "127.0.0.1:" + port, "--health", "/healthz", "posix", "--sidecar", meta}, flags...)
+		c := exec.Command(program, append(args, g.dir)...)
 		c.Env = []string{"ROOT_ACCESS_KEY=" + testKeyID, "ROOT_SECRET_KEY=" + testSecret, "HOME=" + meta}
 		c.Stdout, c.Stderr = &said, &said
 		check(tb, c.Start())

@@ -361,13 +361,20 @@ func TestManifestIsLast(t *testing.T) {
 // BenchmarkUpload sends 300 MB to a server on the same disk, in turn with cp, both
 // until they are on the disk. %cp is the share of cp's speed: the bar is 60.
 func BenchmarkUpload(b *testing.B) {
-	g := startGateway(b)
-	dir := artifacts(b)
-	s := openAt(b, g.url, Options{})
-	againstCopy(b, dir, filepath.Join(g.dir, testBucket), func(n int) {
-		_, err := Upload(b.Context(), s, dir, keyAt(noon, fmt.Sprint(n)), UploadOptions{})
-		check(b, err)
-	})
+	for _, server := range []struct {
+		name  string
+		flags []string
+	}{{"md5", nil}, {"crc32", []string{"--data-integrity-etag"}}} {
+		b.Run("etag="+server.name, func(b *testing.B) {
+			g := startGateway(b, server.flags...)
+			dir := artifacts(b)
+			s := openAt(b, g.url, Options{})
+			againstCopy(b, dir, filepath.Join(g.dir, testBucket), func(n int) {
+				_, err := Upload(b.Context(), s, dir, keyAt(noon, fmt.Sprint(n)), UploadOptions{})
+				check(b, err)
+			})
+		})
+	}
 }
 
 // BenchmarkUploadToFolder is the same into a folder.
