@@ -53,7 +53,7 @@ func TestAct(t *testing.T) {
 	if act == "" {
 		t.Skip("plays a workflow in containers: run .ci/e2e-act")
 	}
-	dir := actRepository(t)
+	dir := actRepository(t, os.Getenv("AGENTX_TEST_ACT_MODULES"))
 	api := githubtest.New(actionRepo)
 	api.Token = "ghs_canary_4f9d2c"
 	api.AddPull(githubtest.Pull{Number: actionPull, State: "open", HeadSHA: actionHead, HeadOwner: "octo", HeadBranch: "change"})
@@ -88,8 +88,9 @@ func TestAct(t *testing.T) {
 	}
 }
 
-// actRepository is this repository as it stands, with the workflow in it.
-func actRepository(t *testing.T) string {
+// actRepository is this repository as it stands, with the workflow in it. Its image is
+// built on one that holds the modules already, where one is named.
+func actRepository(t *testing.T, modules string) string {
 	t.Helper()
 	dir := t.TempDir()
 	script := `set -e
@@ -100,9 +101,10 @@ git init -q -b main
 git remote add origin https://github.com/` + actionRepo + `.git
 mkdir -p .github/workflows
 cat >.github/workflows/e2e.yml
+[ -z "$2" ] || sed -i "s|^FROM golang:[^ ]* AS build$|FROM $2 AS build|" Dockerfile
 git add -A
 git -c user.name=t -c user.email=t@example.com commit -qm t`
-	c := exec.Command("bash", "-c", script, "bash", dir)
+	c := exec.Command("bash", "-c", script, "bash", dir, modules)
 	c.Stdin = strings.NewReader(actWorkflow)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
