@@ -31,7 +31,7 @@ run: ## the main job: replay the sample corpus against the embedded engine
 
 .PHONY: test
 test: ## all tests
-	go test -timeout 20m ./...
+	go test -timeout 20m -parallel 8 ./...  # most of what is slow waits
 
 .PHONY: race
 race: ## all tests under the race detector (needs a C compiler)

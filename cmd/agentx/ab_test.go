@@ -98,7 +98,7 @@ func TestAB(t *testing.T) {
 	var out, err bytes.Buffer
 	code := Main([]string{
 		"ab", "--head-url", serve(1.5), "--base-url", serve(1), "--input-file", "../../pkg/workload/corpus/sample", "--output-artifact-dir", dir,
-		"--concurrency", "16", "--benchmark-duration", "3", "--benchmark-grace-period", "2", "--trace-idle-gap-cap-seconds", "0.2", "--burst-phase-starts", "--stats-interval", "0",
+		"--fixed-shapes", "256:16", "--concurrency", "16", "--benchmark-duration", "3", "--benchmark-grace-period", "2", "--trace-idle-gap-cap-seconds", "0.2", "--burst-phase-starts", "--stats-interval", "0",
 	}, nil, &out, &err)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s%s", code, &out, &err)
