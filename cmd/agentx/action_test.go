@@ -444,8 +444,8 @@ func TestActionKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := &job{t: t, Cmd: c, stale: mark}
-	for range 600 {
-		if b, _ := os.ReadFile(filepath.Join(h.dir, "artifacts", result.FileRecords)); len(b) > 0 {
+	for range 1200 { // until the measured phase has a few requests
+		if b, _ := os.ReadFile(filepath.Join(h.dir, "artifacts", result.FileRecords)); bytes.Count(b, []byte(`"phase":"profiling"`)) > 3 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -454,10 +454,17 @@ func TestActionKilled(t *testing.T) {
 	h.ended(c.Wait(), out)
 	post := h.run("agentx-post", "action")
 	post.want(t, exitDone, "comment: created")
+	d, err := result.Read(filepath.Join(h.dir, "artifacts"))
+	if err != nil || !d.Outcome.Cancelled || d.Outcome.CancelledBy != "killed" || d.Requests.Profiling.OK == 0 {
+		t.Errorf("what was measured is lost: %v, %+v", err, d)
+	}
+	if problems, err := result.Check(filepath.Join(h.dir, "artifacts")); err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", err, problems)
+	}
 	if left := j.engine(); len(left) > 0 {
 		t.Errorf("the engine is still there: %v\n%s", left, post.log)
 	}
-	if body := h.api.CommentsOn(actionPull)[0].Body; !strings.Contains(body, "before it could publish") {
+	if body := h.api.CommentsOn(actionPull)[0].Body; !strings.Contains(body, "killed before the run had ended") {
 		t.Errorf("the comment:\n%s", body)
 	}
 }

@@ -23,14 +23,16 @@ import (
 // Version is the program's release; the build sets it.
 var Version = "dev"
 
-// facts is everything about the run that its records don't say.
-func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
+// begun is what is known before the first request. It is what stays of a run that was
+// killed.
+func (s *session) begun() *result.Facts {
 	f := &result.Facts{
 		Program: program(), RunID: s.runID, Mode: result.ModeAgentic,
 		OriginAt: s.clock.Origin().Round(0), StartedAt: s.started.Round(0), EndedAt: time.Now().Round(0),
 		Command:  s.Command,
 		Scenario: s.scenarioFacts(), Settings: s.settingsFacts(), Corpus: s.corpusFacts(),
-		Phases: phases(out), Client: clientFacts(out), Engine: s.engineFacts(),
+		Client: machine(), Engine: s.engineFacts(),
+		Outcome: result.Outcome{Cancelled: true, CancelledBy: "killed", Error: "agentx was killed before the run had ended; what had been measured by then is here"},
 	}
 	if s.probes.Known {
 		o := s.probes.Overhead
@@ -40,6 +42,13 @@ func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
 			MarkerTokens: &s.probes.MarkerTokens, ProbeDrift: &drift,
 		}
 	}
+	return f
+}
+
+// facts is everything about the run that its records don't say.
+func (s *session) facts(out *replay.Outcome, runErr error) *result.Facts {
+	f := s.begun()
+	f.Phases, f.Client, f.Outcome = phases(out), clientFacts(out), result.Outcome{}
 	s.scraper.telemetry.fill(f, s.keeper)
 	var died *engineDied
 	switch {

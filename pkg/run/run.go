@@ -231,6 +231,11 @@ func (s *session) reportProbes() {
 func (s *session) measure(ctx context.Context) (Report, error) {
 	var out replay.Outcome
 	return s.record(func(k *sink) (err error) {
+		early := s.begun()
+		k.begun = func(list []replay.Phase) {
+			early.Phases, early.EndedAt = phases(&replay.Outcome{Phases: list}), time.Now().Round(0)
+			k.keep(result.WriteFacts(s.Dir, early))
+		}
 		s.scraper.mark(markWarmup)
 		out, err = replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
 		if err == nil {

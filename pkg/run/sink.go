@@ -21,6 +21,8 @@ type sink struct {
 	samples  lines[record.Sample]
 	progress *progress
 	scraper  *scraper
+	phases   []replay.Phase       // that have begun
+	begun    func([]replay.Phase) // takes them at the beginning of each; nil for nobody
 	ok       int
 	failed   int
 	censored int
@@ -87,6 +89,10 @@ func (k *sink) write() {
 			k.progress.sample(e)
 		case replay.Phase:
 			k.progress.phase(e)
+			if !e.End.Seen() && k.begun != nil {
+				k.phases = append(k.phases, e)
+				k.begun(k.phases)
+			}
 		}
 	}
 }
