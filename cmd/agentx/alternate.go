@@ -126,6 +126,7 @@ func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen,
 	if err := r.ready(c, o, both); err != nil {
 		return nil, err
 	}
+	fmt.Fprintln(c.err, atLeast(&o, 4*r.Rounds))
 	dirs := map[string][]string{}
 	var first *result.Document
 	for i, n := range abba(r.Rounds) {

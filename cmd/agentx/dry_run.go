@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -35,7 +36,7 @@ func (r *runCmd) dryRun(w io.Writer, ctx *kong.Context, o run.Options, plan engi
 	}
 	fmt.Fprint(w, r.explain(plan))
 	if r.alternates() {
-		fmt.Fprintf(w, "# It is played in turn with the base, in the order head, base, base, head, %d times: %s\n", r.Rounds, both[1].where)
+		fmt.Fprintf(w, "# It is played in turn with the base, in the order head, base, base, head, %d times: %s\n# %s\n", r.Rounds, both[1].where, atLeast(&o, 4*r.Rounds))
 	}
 	return nil
 }
@@ -80,6 +81,20 @@ func settle(o *run.Options) (map[string]scenario.Filled, error) {
 		delete(filled, "random-seed") // another in every run
 	}
 	return filled, nil
+}
+
+// atLeast says how long the parts of a job measure. What it takes to load a model is not
+// known beforehand.
+func atLeast(o *run.Options, parts int) string {
+	seconds := 0.0
+	if filled, err := settle(o); err == nil {
+		seconds, _ = strconv.ParseFloat(filled["benchmark-duration"].Value, 64)
+	}
+	if o.Settings.BenchmarkDurationS != nil {
+		seconds = *o.Settings.BenchmarkDurationS
+	}
+	part := time.Duration(seconds * float64(time.Second))
+	return fmt.Sprintf("%d parts of %v: %v of measuring, besides their engines, warm-ups and a baseline a side", parts, part, time.Duration(parts)*part)
 }
 
 // fromHere makes paths full: a configuration file's own count from where it lies.

@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -124,10 +126,33 @@ func TestWorkflowsPlan(t *testing.T) {
 				if _, given := with["base-image"]; given && !strings.Contains(out, "in turn with the base") {
 					t.Errorf("the base is not planned:\n%s", out)
 				}
+				// The parts must fit into the job, with some minutes more for each.
+				if m := regexp.MustCompile(`# (\d+) parts of .*: (\S+) of measuring`).FindStringSubmatch(out); m != nil {
+					parts, _ := strconv.Atoi(m[1])
+					measuring, err := time.ParseDuration(m[2])
+					if need := measuring + time.Duration(parts)*15*time.Minute; err != nil || need > timeoutOf(t, file) {
+						t.Errorf("%v of %v, and the job has %v", need, measuring, timeoutOf(t, file))
+					}
+				}
 			})
 		}
 	}
 	if planned < 5 {
 		t.Errorf("%d uses were planned", planned)
 	}
+}
+
+// timeoutOf is the least that a workflow gives its jobs; GitHub's own where it says nothing.
+func timeoutOf(t *testing.T, file string) time.Duration {
+	t.Helper()
+	least := 360 * time.Minute
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^    timeout-minutes: (\d+)`).FindAllStringSubmatch(string(text), -1) {
+		minutes, _ := strconv.Atoi(m[1])
+		least = time.Duration(minutes) * time.Minute
+	}
+	return least
 }
