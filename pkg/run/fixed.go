@@ -222,13 +222,14 @@ func (s *session) measureFixed(ctx context.Context, cfg fixed.Config, proof cach
 	var out fixed.Outcome
 	return s.record(func(k *sink) (err error) {
 		out, err = fixed.Run(ctx, cfg, sender{s.client, field, true}, k, s.clock)
-		switch {
-		case err != nil:
-		case out.Cancelled:
-			err = ended(ctx)
-		case k.ok == 0:
-			err = errors.New("no request finished in the measured phase; look at the engine")
-		}
 		return err
+	}, func(k *sink) error {
+		switch {
+		case out.Cancelled:
+			return ended(ctx)
+		case k.ok == 0:
+			return errors.New("no request finished in the measured phase; look at the engine")
+		}
+		return nil
 	}, func(err error) *result.Facts { return s.fixedFacts(&out, cfg, proof, err) })
 }

@@ -238,17 +238,15 @@ func (s *session) measure(ctx context.Context) (Report, error) {
 		}
 		s.scraper.mark(markWarmup)
 		out, err = replay.Run(ctx, s.replayConfig(), replay.Workload{Traces: s.corpus.Traces, Maker: s.maker}, sender{Client: s.client}, k, s.clock)
-		if err == nil {
-			err = judge(ctx, &out, k)
-		}
 		return errors.Join(err, s.keepConfig())
-	}, func(err error) *result.Facts { return s.facts(&out, err) })
+	}, func(k *sink) error { return judge(ctx, &out, k) }, func(err error) *result.Facts { return s.facts(&out, err) })
 }
 
 // record writes all that a measurement is about into the session's folder, which is
 // claimed: what play measures, the metrics beside it, and the result that they make.
-// What play fails with is part of the facts.
-func (s *session) record(play func(*sink) error, facts func(error) *result.Facts) (Report, error) {
+// What ended in order is judged by what came in. What either fails with is part of the
+// facts.
+func (s *session) record(play, judge func(*sink) error, facts func(error) *result.Facts) (Report, error) {
 	report := Report{Dir: s.Dir}
 	if err := s.scraper.keep(s.Dir); err != nil {
 		s.scraper.stop()
@@ -264,6 +262,9 @@ func (s *session) record(play func(*sink) error, facts func(error) *result.Facts
 	s.scraper.stop()
 	if err := k.close(); err != nil {
 		runErr = errors.Join(runErr, fmt.Errorf("the artifacts could not be written whole: %w", err))
+	}
+	if runErr == nil { // only now are all counted
+		runErr = judge(k)
 	}
 	if err := result.WriteFacts(s.Dir, facts(runErr)); err != nil {
 		return report, errors.Join(runErr, err)
