@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,6 +19,7 @@ import (
 
 type corpusCmd struct {
 	Stats corpusStatsCmd `cmd:"" help:"What a set of traces holds, and the prefix hits that it allows."`
+	Fetch corpusFetchCmd `cmd:"" help:"Fetch a public corpus from Hugging Face, ahead of a run."`
 	Synth corpusSynthCmd `cmd:"" help:"Make a small set of traces."`
 }
 
@@ -70,6 +73,42 @@ func traceRows(set *corpus.Corpus, stats corpus.Stats) (rows []table.TraceRow, t
 		rows = append(rows, r)
 	}
 	return rows, total
+}
+
+// corpusFetchCmd brings a public corpus into the cache.
+type corpusFetchCmd struct {
+	Revision string `placeholder:"REV" help:"Commit, tag or branch of the dataset; main when not given."`
+	Name     string `arg:"" help:"As --public-dataset takes it."`
+}
+
+// Run is called by the parser.
+func (f *corpusFetchCmd) Run(c *console) error {
+	set, err := corpus.Public(f.Name)
+	if err != nil {
+		return &run.UsageError{Err: err}
+	}
+	c.bequeathCorpus(run.Source{Public: set.Name})
+	o := run.Options{Stats: fetchLines, Progress: c.err, Live: isTerminal(c.err)}
+	file, from, err := run.Fetch(c.ctx, set, f.Revision, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "file      %s\nsize      %d bytes\nsha256    %s\nrevision  %s\n", file, from.Bytes, from.SHA256, cmp.Or(from.Revision, "unknown"))
+	return nil
+}
+
+const fetchLines = 10 * time.Second // between lines, as of a run
+
+// bequeathCorpus gives a public corpus that is fetched into GitHub's workspace to its
+// owner, who could not clear it away otherwise.
+func (c *console) bequeathCorpus(s run.Source) {
+	set, err := corpus.Public(s.Public)
+	if s.Public == "" || err != nil {
+		return // the run says so
+	}
+	if file, err := set.File(); err == nil {
+		c.will.bequeath(filepath.Dir(file))
+	}
 }
 
 // corpusSynthCmd writes made-up traces.

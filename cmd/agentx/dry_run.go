@@ -20,6 +20,7 @@ import (
 	"github.com/org/agentx-action/pkg/engine/deploy/preset"
 	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/run"
+	"github.com/org/agentx-action/pkg/workload/corpus"
 )
 
 // dryRun prints the configuration that a run would have, as a configuration file,
@@ -281,4 +282,22 @@ func (r *runCmd) explain(plan enginePlan) string {
 		}
 	}
 	return b.String()
+}
+
+// explainCorpus says, in a comment, what would be fetched before the run: that depends
+// on this machine, so that it is no part of the configuration that a result keeps.
+func explainCorpus(w io.Writer, s run.Source) {
+	if s.Public == "" {
+		return
+	}
+	set, err := corpus.Public(s.Public)
+	if err != nil {
+		return // the run says so
+	}
+	switch missing, err := set.Missing(); {
+	case err != nil:
+		fmt.Fprintf(w, "# The run would fail: %v\n", err)
+	case missing != "":
+		fmt.Fprintf(w, "# %s\n", missing)
+	}
 }

@@ -13,7 +13,7 @@ type replayFlags struct {
 	EndpointType string `default:"chat" help:"Only chat." placeholder:"TYPE" group:"Server"`
 
 	InputFile               []string `sep:"none" help:"Trace file or folder." placeholder:"PATH" group:"Traces" config:"substitute,path"`
-	PublicDataset           string   `help:"A pinned public corpus." placeholder:"NAME" group:"Traces"`
+	PublicDataset           string   `help:"A public corpus, by its name; fetched from Hugging Face when it is not in the cache." placeholder:"NAME" group:"Traces"`
 	CustomDatasetType       string   `help:"Only weka-trace." placeholder:"TYPE" group:"Traces"`
 	NumDatasetEntries       *int     `aliases:"num-prompts" help:"Keep the first N traces." placeholder:"N" group:"Traces"`
 	MaxContextLength        int      `help:"Drop traces with a longer prompt and answer, in tokens." placeholder:"N" group:"Traces"`

@@ -59,7 +59,7 @@ type grammar struct {
 	Replay   replayCmd   `cmd:"" aliases:"profile" help:"Replay recorded sessions against a server. Takes the flags of 'aiperf profile'."`
 	Fixed    fixedCmd    `cmd:"" help:"The fixed-length baseline: random prompts of one shape at a fixed concurrency. Without --url on the embedded engine."`
 	Sim      simCmd      `cmd:"" help:"Serve the embedded engine."`
-	Corpus   corpusCmd   `cmd:"" help:"Look at traces, or make some."`
+	Corpus   corpusCmd   `cmd:"" help:"Look at traces, fetch or make some."`
 	Compare  compareCmd  `cmd:"" help:"Judge what changed between two runs, or measure the noise floor of repeats (--aa)."`
 	AB       abCmd       `cmd:"" name:"ab" help:"Measure two engines in one job, in the order head, base, base, head, and compare them. Takes the flags of 'run'."`
 	Report   reportCmd   `cmd:"" help:"Write a run's HTML page and charts again, from its artifacts."`

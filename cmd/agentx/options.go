@@ -36,6 +36,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 		Dir: f.OutputArtifactDir, Wait: seconds(f.WaitForModelTimeout), ResetCache: f.ResetKVCache, Stats: seconds(f.StatsInterval), Progress: c.err, Live: isTerminal(c.err),
 	}
 	c.will.bequeath(o.Dir)
+	c.bequeathCorpus(o.Source)
 	var errs errorList
 	errs.add(f.refuse())
 	errs.add(f.gates())

@@ -84,7 +84,11 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 		return nil, err
 	}
 	if r.DryRun {
-		return nil, r.dryRun(c.out, parsed, o, plan, both)
+		err := r.dryRun(c.out, parsed, o, plan, both)
+		if err == nil {
+			explainCorpus(c.out, o.Source)
+		}
+		return nil, err
 	}
 	if err := plan.present(); err != nil {
 		return nil, err

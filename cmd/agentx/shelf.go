@@ -24,7 +24,10 @@ type shelf struct {
 }
 
 // shelf is the one of a verb.
-func (c *console) shelf(f *s3Flags) *shelf { return &shelf{ctx: c.ctx, options: f.s3Options()} }
+func (c *console) shelf(f *s3Flags) *shelf {
+	c.will.bequeath(runsFolder()) // which may lie in GitHub's workspace
+	return &shelf{ctx: c.ctx, options: f.s3Options()}
+}
 
 // runsFolder is where runs that were fetched lie: runs in $AGENTX_CACHE, or else in
 // agentx/runs of the user's cache.

@@ -169,7 +169,7 @@ func (s *session) corpusFacts() *result.Corpus {
 	f := &result.Corpus{
 		Name: c.Name, Digest: c.Digest, Traces: c.Selection.Read, Kept: c.Selection.Kept,
 		PeakTokens: int64(c.Selection.KeptContextTokens), Filters: map[string]string{}, Dropped: map[string]int{},
-		SourceType: "folder", Loader: "weka_trace",
+		SourceType: "folder", Loader: "weka_trace", Revision: c.Revision,
 	}
 	if s.Source.Public != "" {
 		f.SourceType, f.Loader = "public_dataset", s.Source.Public

@@ -93,6 +93,11 @@ func (p *progress) sample(s *record.Sample) {
 		line += fmt.Sprintf(", cpu %.0f %%", *s.CPUShare*100)
 	}
 	p.last, p.before = s.At, *s
+	p.pass(line)
+}
+
+// pass writes a line that the next one may take the place of.
+func (p *progress) pass(line string) {
 	if p.live {
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 		p.drawn = true

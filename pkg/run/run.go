@@ -58,7 +58,7 @@ func Replay(ctx context.Context, o Options) (Report, error) {
 }
 
 // prepare settles everything that needs no engine.
-func (s *session) prepare() (err error) {
+func (s *session) prepare(ctx context.Context) (err error) {
 	if s.rules, err = scenario.Lookup(s.Scenario); err != nil {
 		return &UsageError{err}
 	}
@@ -78,7 +78,7 @@ func (s *session) prepare() (err error) {
 	if err := s.checkPoints(s.points(s.Fixed.Concurrency)); err != nil {
 		return err
 	}
-	if err := s.readCorpus(); err != nil {
+	if err := s.readCorpus(ctx); err != nil {
 		return err
 	}
 	s.maker = prompt.NewMaker(*s.Settings.RandomSeed)
@@ -87,12 +87,12 @@ func (s *session) prepare() (err error) {
 }
 
 // readCorpus opens the traces, unless the point before has.
-func (s *session) readCorpus() (err error) {
+func (s *session) readCorpus(ctx context.Context) (err error) {
 	if s.corpus != nil {
 		return nil
 	}
-	if s.corpus, err = s.Source.open(s.Corpus); err != nil {
-		return &UsageError{err}
+	if s.corpus, err = s.Source.open(ctx, s.Corpus, s.say); err != nil {
+		return unopened(err)
 	}
 	for _, n := range s.corpus.Notes {
 		s.say.say("corpus: %s", n)
@@ -101,14 +101,15 @@ func (s *session) readCorpus() (err error) {
 	return nil
 }
 
-func (s Source) open(o corpus.Options) (*corpus.Corpus, error) {
+func (s Source) open(ctx context.Context, o corpus.Options, say *progress) (*corpus.Corpus, error) {
 	switch {
 	case s.Public != "":
 		set, err := corpus.Public(s.Public)
 		if err != nil {
 			return nil, err
 		}
-		return set.Open(o)
+		defer say.wipe()
+		return set.Open(ctx, o, say.fetching())
 	case len(s.Paths) > 0:
 		return corpus.Open(s.Paths, o)
 	case s.Sample:

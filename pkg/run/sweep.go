@@ -19,7 +19,7 @@ import (
 // (Deploy.Fresh), or by a reset. Its error says why a point failed or did not
 // start; the reports of those before it are there.
 func Sweep(ctx context.Context, o Options) (reports []Report, err error) {
-	sessions, err := o.sessions()
+	sessions, err := o.sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Sweep(ctx context.Context, o Options) (reports []Report, err error) {
 }
 
 // sessions are the points of a sweep, each checked before anything is started.
-func (o *Options) sessions() (all []*session, err error) {
+func (o *Options) sessions(ctx context.Context) (all []*session, err error) {
 	loads := o.Settings.Concurrency
 	if len(loads) == 0 {
 		loads = []int{0} // the rule set's
@@ -77,7 +77,7 @@ func (o *Options) sessions() (all []*session, err error) {
 		if i > 0 {
 			s.corpus = all[0].corpus
 		}
-		if err := s.prepare(); err != nil {
+		if err := s.prepare(ctx); err != nil {
 			return nil, err
 		}
 		if err := s.askBefore(); err != nil {

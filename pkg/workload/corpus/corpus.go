@@ -41,6 +41,10 @@ type Corpus struct {
 	// sha256sum FILES | cut -c1-64 | sha256sum. Names don't enter, filters don't either.
 	Digest string
 
+	// Revision of the public set at its source, by its commit; empty where it isn't
+	// known, as of a file that was put there by hand.
+	Revision string
+
 	Selection Selection
 	Notes     []string // what was passed over
 }

@@ -1,9 +1,10 @@
 // Package corpus holds sets of recorded traces.
 //
-// In go folders and files of traces, the bundled sample, a public set from the
-// cache, or a seed; out comes a [Corpus]: the traces in the order in which they
-// are replayed, a digest that goes into a result's identity, what the filters
-// left, and the figures of the set ([Corpus.Stats]).
+// In go folders and files of traces, the bundled sample, a public set, which is
+// fetched into a cache ([PublicSet.Fetch]), or a seed; out comes a [Corpus]: the
+// traces in the order in which they are replayed, a digest that goes into a
+// result's identity, what the filters left, and the figures of the set
+// ([Corpus.Stats]).
 //
 // It refuses, naming file and place: what cannot be read, bad traces (all of
 // them at once), two traces with one id, and a set with nothing left in it.

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,20 +80,55 @@ func (s PublicSet) File() (string, error) {
 	return filepath.Join(folder, s.Name, "traces.jsonl"), nil
 }
 
-// Open reads the set from the cache. It fetches nothing.
-func (s PublicSet) Open(o Options) (*Corpus, error) {
-	file, err := s.File()
+// Open reads the set from the cache, where it is fetched to when it isn't there.
+// What fails of the fetching is a [FetchError].
+func (s PublicSet) Open(ctx context.Context, o Options, f Fetching) (*Corpus, error) {
+	if err := o.check(); err != nil {
+		return nil, err // before gigabytes are fetched
+	}
+	file, err := s.present(ctx, f)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the corpus %s is not on this machine; put traces.jsonl of https://huggingface.co/datasets/%s at %s, "+
-			"or set AGENTX_CACHE to the folder that holds %s/traces.jsonl", s.Name, s.Dataset, file, s.Name)
 	}
 	c, err := Open([]string{file}, o)
 	if err != nil {
 		return nil, err
 	}
 	c.Name = s.Name
+	if from, ok := readOrigin(file); ok && from.SHA256 == c.Files[0].SHA256 {
+		c.Revision = from.Revision
+	}
 	return c, nil
+}
+
+// Missing tells what a run would have to fetch; empty when the set is in the cache.
+func (s PublicSet) Missing() (string, error) {
+	file, err := s.File()
+	if err != nil || there(file) {
+		return "", err
+	}
+	if offline() {
+		return "", s.notHere(file)
+	}
+	h, err := newHub()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("The corpus %s is not on this machine: %s is fetched to %s", s.Name, h.address(s.Dataset, mainRevision), file), nil
+}
+
+// there reports whether a file is, or something that is no file, which reading it
+// will say.
+func there(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (s PublicSet) notHere(file string) error {
+	return fmt.Errorf("the corpus %s is not on this machine, and HF_HUB_OFFLINE is set: %s", s.Name, s.byHand(file))
+}
+
+// byHand is what a person can do who has another way to the file.
+func (s PublicSet) byHand(file string) string {
+	return fmt.Sprintf("put traces.jsonl of https://huggingface.co/datasets/%s at %s, or set AGENTX_CACHE to the folder that holds %s/traces.jsonl", s.Dataset, file, s.Name)
 }

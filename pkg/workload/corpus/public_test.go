@@ -41,7 +41,8 @@ func TestPublicOpensFromCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(cache, set.Name, "traces.jsonl")
-	_, err = set.Open(Options{})
+	t.Setenv("HF_HUB_OFFLINE", "1")
+	_, err = set.Open(t.Context(), Options{}, Fetching{})
 	for _, part := range []string{set.Name, file, "https://huggingface.co/datasets/semianalysisai/cc-traces-weka-062126 ", "AGENTX_CACHE"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
@@ -53,8 +54,8 @@ func TestPublicOpensFromCache(t *testing.T) {
 	if err := os.WriteFile(file, []byte(one("a")+"\n"+one("b")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := set.Open(Options{Entries: 1})
-	if err != nil || c.Name != set.Name || len(c.Traces) != 1 {
+	c, err := set.Open(t.Context(), Options{Entries: 1}, Fetching{})
+	if err != nil || c.Name != set.Name || len(c.Traces) != 1 || c.Revision != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

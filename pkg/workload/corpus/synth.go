@@ -106,17 +106,17 @@ type session struct {
 	nextID     int32
 	endMs      int // when the next turn may be thought about
 
-	main        context
-	agentPrefix context // tools and system prompt of the subagents
+	main        growing
+	agentPrefix growing // tools and system prompt of the subagents
 }
 
-// context is a growing prompt.
-type context struct {
+// growing is a prompt that grows.
+type growing struct {
 	ids    []int32
 	tokens int
 }
 
-func (s *session) grow(c *context, tokens int) {
+func (s *session) grow(c *growing, tokens int) {
 	c.tokens += tokens
 	for len(c.ids) < c.tokens/blockSize {
 		c.ids = append(c.ids, s.nextID)
@@ -125,13 +125,13 @@ func (s *session) grow(c *context, tokens int) {
 }
 
 // cut keeps the first blocks.
-func (c *context) cut(blocks int) {
+func (c *growing) cut(blocks int) {
 	c.ids = c.ids[:blocks]
 	c.tokens = blocks * blockSize
 }
 
-func (c *context) fork(blocks int) context {
-	return context{slices.Clone(c.ids[:blocks]), blocks * blockSize}
+func (c *growing) fork(blocks int) growing {
+	return growing{slices.Clone(c.ids[:blocks]), blocks * blockSize}
 }
 
 func (s *session) play(k kind) {
@@ -174,7 +174,7 @@ func (s *session) play(k kind) {
 
 // title is a call that names the session: alone, and with nothing in common with it.
 func (s *session) title() {
-	var c context
+	var c growing
 	s.grow(&c, 500+s.rand.IntN(500))
 	r := s.request(&c, 0, agentModel, quantiles{20, 20, 20, 20, 30}, true)
 	s.trace.Entries = append(s.trace.Entries, trace.Entry{Request: r})
@@ -199,7 +199,7 @@ func (s *session) turn(compact bool) {
 
 // request sends the context. Recorded times follow from its size: 25 µs a prompt
 // token and 18 ms an output token come near the medians of ttft and api_time.
-func (s *session) request(c *context, startMs int, model string, out quantiles, streamed bool) *trace.Request {
+func (s *session) request(c *growing, startMs int, model string, out quantiles, streamed bool) *trace.Request {
 	r := &trace.Request{
 		StartS: seconds(startMs), Streamed: streamed, Model: model, In: c.tokens, Out: out.draw(s.rand),
 		Path: s.builder.Add(slices.Clone(c.ids)), Whole: len(c.ids),
@@ -258,7 +258,7 @@ func (s *session) fan() {
 }
 
 // chain sends n requests one after the other.
-func (s *session) chain(c *context, atMs, n int, model string) []*trace.Request {
+func (s *session) chain(c *growing, atMs, n int, model string) []*trace.Request {
 	var requests []*trace.Request
 	for range n {
 		s.grow(c, min(max(newTokens.draw(s.rand), 2*blockSize), s.maxContext-c.tokens))
