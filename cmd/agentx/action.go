@@ -41,7 +41,7 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 		return err
 	}
 	a.settleGate(parsed)
-	c.command = c.secrets.MaskAll(a.reproduce(parsed))
+	c.command = a.reproduce(c, parsed)
 	a.settleBase(w)
 	p := a.publication(c, w)
 	w.SaveState(stateDir, absolute(a.OutputArtifactDir))
@@ -96,7 +96,7 @@ func (a *actionRunCmd) settleBase(w *workplace) {
 
 // reproduce is the command that measures the same on one's own machine: what the
 // workflow gave, without secrets and without what only concerns publishing.
-func (r *runCmd) reproduce(parsed *kong.Context) []string {
+func (r *runCmd) reproduce(c *console, parsed *kong.Context) []string {
 	args := []string{"run"}
 	if r.file != nil {
 		args = append(args, "--config", r.file.Name)
@@ -117,7 +117,11 @@ func (r *runCmd) reproduce(parsed *kong.Context) []string {
 			args = append(args, "--"+flag.Name+"="+strings.Join(inputList(text, false), ","))
 		}
 	}
-	return redactArgs(args)
+	args = redactArgs(args)
+	for i, arg := range args { // values, whatever their flag: engine-secret-env holds only names
+		args[i] = c.secrets.Mask(arg)
+	}
+	return args
 }
 
 // publication is what a job tells.

@@ -48,7 +48,7 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 	if err != nil {
 		fmt.Fprintln(c.err, "note:", err)
 	}
-	c.command = c.secrets.MaskAll(a.reproduce(parsed))
+	c.command = a.reproduce(c, parsed)
 	p := a.publication(c, w)
 	if cell := w.Getenv("STATE_" + stateCell); cell != "" {
 		p.cell = cell

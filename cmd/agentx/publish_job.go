@@ -38,7 +38,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		switch last := i == len(answers)-1; {
 		case failed == nil || !last || s.Document.Outcome.Error != "":
 		case c.Comparison == nil:
-			c.NotCompared = p.secrets.Mask(failed.Error())
+			c.NotCompared = failed.Error()
 		default: // of a point that did not come to a result
 			p.Errorf("%s", p.secrets.Mask(failed.Error()))
 			told.standings = append(told.standings, github.Failed)
@@ -51,7 +51,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		told.set(p)
 	}
 	if len(answers) == 0 && failed != nil {
-		c := github.Content{Failed: p.secrets.Mask(failed.Error()), Provenance: p.provenance("")}
+		c := github.Content{Failed: failed.Error(), Provenance: p.provenance("")}
 		outcome, err := p.tellGitHub(c, p.cell)
 		errs.add(err)
 		p.SetOutput("verdict", string(outcome.Standing))
@@ -121,7 +121,7 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 // asked are the options of publishing, as far as they are a matter of taste.
 func (p *publication) asked(cell string) github.Options {
 	o := p.flags.github(p.workplace, cell)
-	o.PullRequest = p.pullRequest
+	o.PullRequest, o.Mask = p.pullRequest, p.secrets.Mask
 	if p.quiet {
 		o.Comments = github.CommentOff
 	}
