@@ -49,9 +49,9 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	w.Group("Run")
 	all, err := a.job(c, parsed)
 	w.EndGroup()
-	if a.DryRun {
+	if a.DryRun && err == nil {
 		w.SaveState(statePublished, "true")
-		return err
+		return nil
 	}
 	if c.ctx.Err() != nil { // seconds are left: the post step publishes
 		return errors.Join(err, c.ctx.Err())
@@ -156,7 +156,7 @@ func (r *runCmd) cell() string {
 // after a failure (decisions.md 31).
 func (r *runCmd) tell(p *publication, all []seen, err error) error {
 	var usage *run.UsageError
-	p.quiet = errors.As(err, &usage) // whoever wrote the configuration learns of it in the job
+	p.quiet = errors.As(err, &usage) || r.DryRun // whoever wrote the configuration learns of it in the job
 	refused := p.publish(all, err)
 	if p.ctx.Err() == nil { // else the post step does it again: what is there is left as it is
 		p.SaveState(statePublished, "true")

@@ -40,8 +40,9 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 		return nil
 	}
 	dir := w.Getenv("STATE_" + stateDir)
-	if dir == "" {
-		return nil // the step never began
+	if dir == "" { // the step never began
+		fmt.Fprintln(c.out, "nothing is left to do")
+		return nil
 	}
 	c.will.bequeath(dir)
 	all, err := foundRuns(dir)

@@ -95,7 +95,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 			return exitUsage
 		}
 		c, err := parser.Parse(spread)
-		if err != nil {
+		if err != nil && verbOf(args) != verbAction {
 			fmt.Fprintf(stderr, "agentx: %v\n(agentx %s --help lists the flags)\n", err, verbOf(args))
 			return exitUsage
 		}
@@ -105,7 +105,11 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		defer last.handOver(stderr)
 		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: stdout, close: func() {}}
 		defer func() { to.close() }()
-		err = c.Run(to)
+		if err != nil {
+			err = to.refuseInputs(args, err)
+		} else {
+			err = c.Run(to)
+		}
 		if err != nil {
 			fmt.Fprintln(to.err, "agentx:", err)
 		}
