@@ -141,9 +141,15 @@ func verbOf(args []string) string {
 }
 
 // invalidError says that a run does not count, where that was asked to fail.
-type invalidError struct{ reasons []string }
+type invalidError struct {
+	reasons   []string
+	untrusted bool // it may count, but its figures may mislead
+}
 
 func (e *invalidError) Error() string {
+	if e.untrusted {
+		return fmt.Sprintf("the run is not to be trusted: %v", e.reasons)
+	}
 	return fmt.Sprintf("the run does not count: %v", e.reasons)
 }
 
