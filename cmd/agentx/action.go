@@ -47,7 +47,7 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	w.SaveState(stateDir, absolute(a.OutputArtifactDir))
 	w.SaveState(stateCell, p.cell)
 	w.Group("Run")
-	all, err := a.job(c, parsed)
+	all, err := a.job(c, parsed, w)
 	w.EndGroup()
 	if a.DryRun && err == nil {
 		w.SaveState(statePublished, "true")

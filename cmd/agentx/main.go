@@ -103,7 +103,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		ctx, stop := interruptible(stderr, last)
 		defer stop()
 		defer last.handOver(stderr)
-		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: stdout, close: func() {}}
+		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: commandsTo(stdout, stderr), close: func() {}}
 		defer func() { to.close() }()
 		if err != nil {
 			err = to.refuseInputs(args, err)

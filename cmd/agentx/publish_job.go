@@ -18,7 +18,8 @@ type publication struct {
 	reproduce []string
 	quiet     bool // say it in the job, not in the pull request
 
-	pullRequest int // instead of the event's
+	pullRequest int  // instead of the event's
+	warned      bool // that there is no token
 }
 
 // publish uploads every run, and tells GitHub of those that are an answer. Nothing
@@ -108,8 +109,9 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 		o.Comments, o.CheckRun = github.CommentOff, ""
 		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
 	}
-	if o.Token == "" && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
-		fmt.Fprintln(p.err, "note: there is no token, so the pull request is told nothing: set GITHUB_TOKEN, or --github-token")
+	if o.Token == "" && !p.warned && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
+		p.warned = true
+		p.warn(p.workplace, "The pull request is told nothing, since there is no token: give github-token, or set GITHUB_TOKEN.")
 	}
 	outcome, err := github.Publish(p.telling(), o, c)
 	if outcome.CommentURL != "" {
