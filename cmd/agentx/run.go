@@ -55,8 +55,8 @@ func (r *runCmd) keep(c *console, w *workplace, all []seen, err error) error {
 // job does everything but publishing. What was measured is in all, whatever failed
 // after it. w is where results are published from; nil where none is.
 func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen, err error) {
-	o, err := r.options(c)
-	if err = errors.Join(err, r.beforehand(c.err)); err != nil {
+	o, wrong := r.options(c)
+	if err := errors.Join(wrong, r.beforehand(c.err)); err != nil {
 		return nil, err
 	}
 	in := planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")}
@@ -97,7 +97,7 @@ func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen
 	if r.alternates() {
 		return r.alternate(c, o, both)
 	}
-	return r.measure(c, o, c.shelf(&r.s3Flags))
+	return r.measure(c, o, r.baseShelf(c))
 }
 
 // lanes is the largest concurrency that a run will have.
