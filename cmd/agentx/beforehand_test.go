@@ -10,7 +10,7 @@ import (
 func TestActionWarnsBeforehand(t *testing.T) {
 	t.Parallel()
 	h := newActionHost(t, "pull")
-	h.inputs["github-token"], h.inputs["store"] = "", "s3://bucket/p"
+	h.inputs["github-token"], h.inputs["store"], h.inputs["concurrency"] = "", "s3://bucket/p", "1,2"
 	h.extra = []string{"AWS_EC2_METADATA_DISABLED=true"}
 	s := h.run("agentx", "action")
 	s.want(t, exitRefused, "::warning::The result can't be uploaded as things are", "there are no credentials; set AWS_ACCESS_KEY_ID", "::warning::The pull request is told nothing, since there is no token: give github-token")
@@ -22,6 +22,7 @@ func TestActionWarnsBeforehand(t *testing.T) {
 		t.Errorf("told %d times, outputs %v", n, s.outputs)
 	}
 	h.on("fork")
+	h.inputs["concurrency"] = "2"
 	if s := h.run("agentx", "action"); s.code != exitDone || strings.Contains(s.log, "::warning::The") {
 		t.Errorf("a fork's job, which uploads and tells nothing, is warned (%d):\n%s", s.code, s.log)
 	}
