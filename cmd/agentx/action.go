@@ -41,17 +41,17 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 		return err
 	}
 	a.settleGate(parsed)
-	c.command = c.secrets.MaskAll(a.reproduce(parsed))
+	c.command = a.reproduce(c, parsed)
 	a.settleBase(w)
 	p := a.publication(c, w)
 	w.SaveState(stateDir, absolute(a.OutputArtifactDir))
 	w.SaveState(stateCell, p.cell)
 	w.Group("Run")
-	all, err := a.job(c, parsed)
+	all, err := a.job(c, parsed, w)
 	w.EndGroup()
-	if a.DryRun {
+	if a.DryRun && err == nil {
 		w.SaveState(statePublished, "true")
-		return err
+		return nil
 	}
 	if c.ctx.Err() != nil { // seconds are left: the post step publishes
 		return errors.Join(err, c.ctx.Err())
@@ -96,7 +96,7 @@ func (a *actionRunCmd) settleBase(w *workplace) {
 
 // reproduce is the command that measures the same on one's own machine: what the
 // workflow gave, without secrets and without what only concerns publishing.
-func (r *runCmd) reproduce(parsed *kong.Context) []string {
+func (r *runCmd) reproduce(c *console, parsed *kong.Context) []string {
 	args := []string{"run"}
 	if r.file != nil {
 		args = append(args, "--config", r.file.Name)
@@ -117,7 +117,11 @@ func (r *runCmd) reproduce(parsed *kong.Context) []string {
 			args = append(args, "--"+flag.Name+"="+strings.Join(inputList(text, false), ","))
 		}
 	}
-	return redactArgs(args)
+	args = redactArgs(args)
+	for i, arg := range args { // values, whatever their flag: engine-secret-env holds only names
+		args[i] = c.secrets.Mask(arg)
+	}
+	return args
 }
 
 // publication is what a job tells.
@@ -152,7 +156,7 @@ func (r *runCmd) cell() string {
 // after a failure (decisions.md 31).
 func (r *runCmd) tell(p *publication, all []seen, err error) error {
 	var usage *run.UsageError
-	p.quiet = errors.As(err, &usage) // whoever wrote the configuration learns of it in the job
+	p.quiet = errors.As(err, &usage) || r.DryRun // whoever wrote the configuration learns of it in the job
 	refused := p.publish(all, err)
 	if p.ctx.Err() == nil { // else the post step does it again: what is there is left as it is
 		p.SaveState(statePublished, "true")

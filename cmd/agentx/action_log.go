@@ -20,12 +20,10 @@ import (
 func (c *console) muzzle(secrets, args []string) {
 	raw := &oneAtATime{w: c.out}
 	runner := actions.New(actions.WithWriter(raw))
-	var vars []deploy.Var
 	for _, s := range secrets {
 		runner.AddMask(s)
-		vars = append(vars, deploy.Var{Value: s, Secret: true})
 	}
-	c.secrets = deploy.SecretsOf(args, vars)
+	c.keepSecret(secrets, args)
 	c.commands = &masked{w: raw, secrets: c.secrets}
 	lines := untrusted.Writer(raw)
 	text := c.secrets.Redact(lines)
@@ -35,6 +33,21 @@ func (c *console) muzzle(secrets, args []string) {
 		_ = lines.Close() // to be told
 	}
 }
+
+// keepSecret notes what is to be shown nowhere.
+func (c *console) keepSecret(secrets, args []string) {
+	var vars []deploy.Var
+	for _, s := range secrets {
+		vars = append(vars, deploy.Var{Value: s, Secret: true})
+		if in := inCommand.Replace(s); in != s {
+			vars = append(vars, deploy.Var{Value: in, Secret: true})
+		}
+	}
+	c.secrets = deploy.SecretsOf(args, vars)
+}
+
+// inCommand is how a text stands in a workflow command.
+var inCommand = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 
 // oneAtATime is a writer for several.
 type oneAtATime struct {
@@ -100,10 +113,17 @@ func (r *runCmd) secrets() (values []string) {
 	return values
 }
 
+// inputSecretEnv is how the input engine-secret-env comes: by its name a secret, by what
+// it holds the names of some.
+const inputSecretEnv = "INPUT_ENGINE-SECRET-ENV"
+
 // environmentSecrets are those that variables of the environment hold, by their names.
 func environmentSecrets() (values []string) {
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
+		if name == inputSecretEnv {
+			continue // names, whose values are found under them
+		}
 		if (deploy.SecretName(name) || name == "AWS_ACCESS_KEY_ID") && len(value) >= shortestSecret {
 			values = append(values, value)
 		}

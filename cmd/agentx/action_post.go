@@ -40,15 +40,16 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 		return nil
 	}
 	dir := w.Getenv("STATE_" + stateDir)
-	if dir == "" {
-		return nil // the step never began
+	if dir == "" { // the step never began
+		fmt.Fprintln(c.out, "nothing is left to do")
+		return nil
 	}
 	c.will.bequeath(dir)
 	all, err := foundRuns(dir)
 	if err != nil {
 		fmt.Fprintln(c.err, "note:", err)
 	}
-	c.command = c.secrets.MaskAll(a.reproduce(parsed))
+	c.command = a.reproduce(c, parsed)
 	p := a.publication(c, w)
 	if cell := w.Getenv("STATE_" + stateCell); cell != "" {
 		p.cell = cell

@@ -101,6 +101,7 @@ func (h *actionHost) on(payload string) {
 type actionStep struct {
 	code    int
 	log     string // as the runner shows it: without commands that mask
+	masks   []string
 	outputs map[string]string
 	summary string
 }
@@ -152,7 +153,11 @@ func (h *actionHost) ended(err error, out *bytes.Buffer) (s actionStep) {
 	if exit != nil {
 		s.code = exit.ExitCode()
 	}
-	s.log = regexp.MustCompile(`(?m)^::add-mask::.*\n`).ReplaceAllString(out.String(), "")
+	masking := regexp.MustCompile(`(?m)^::add-mask::(.*)\n`)
+	for _, m := range masking.FindAllStringSubmatch(out.String(), -1) {
+		s.masks = append(s.masks, m[1])
+	}
+	s.log = masking.ReplaceAllString(out.String(), "")
 	s.outputs = h.pairs("output")
 	for name, value := range h.pairs("state") {
 		h.state[name] = value
@@ -327,11 +332,15 @@ func TestActionFork(t *testing.T) {
 func TestActionRefused(t *testing.T) {
 	t.Parallel()
 	h := newActionHost(t, "pull")
-	h.api.Fail("POST /repos/", -1, githubtest.Forbidden)
+	h.inputs["github-token"] = "ghs_job_canary"
+	h.api.Fail("POST /repos/", -1, githubtest.Failure{Status: 403, Body: `{"message":"bad token Bearer ghs_job_canary"}`})
 	s := h.run("agentx", "action")
 	s.want(t, exitRefused, "publishing was refused; the result itself is whole")
-	if !strings.Contains(s.summary, "refused") || s.outputs["result-path"] == "" {
+	if !strings.Contains(s.summary, `refused:** 403 bad token Bearer \*\*\*`) || s.outputs["result-path"] == "" {
 		t.Errorf("outputs %v, summary:\n%s", s.outputs, s.summary)
+	}
+	if all := s.log + s.summary; strings.Contains(all, "canary") {
+		t.Errorf("GitHub repeated the token, and we after it:\n%s", all)
 	}
 	h.inputs["url"] = "http://127.0.0.1:1"
 	h.inputs["model"] = "m"
@@ -507,6 +516,12 @@ func TestActionSecrets(t *testing.T) {
 	})
 	if err != nil || files < 20 || seen["comment"] == "" || !strings.Contains(seen[filepath.Join(h.dir, "artifacts", result.FileEngineLog)], "APP_PASSWORD=") {
 		t.Fatalf("%v; %d files, comment %q\n%s", err, files, seen["comment"], s.log)
+	}
+	if again := "--engine-env=APP_PASSWORD=*** --engine-secret-env=HUB_LOGIN --engine-secret-env=HF_TOKEN"; !strings.Contains(strings.ReplaceAll(seen["comment"], "'", ""), again) {
+		t.Errorf("how to reproduce it lacks %q:\n%s", again, seen["comment"])
+	}
+	if !slices.Contains(s.masks, canary("hub")) || slices.ContainsFunc(s.masks, func(m string) bool { return strings.Contains(m, "HF_TOKEN") }) {
+		t.Errorf("the runner is to mask %q", s.masks)
 	}
 	for where, text := range seen {
 		if i := strings.Index(text, "canary-"); i >= 0 {

@@ -36,7 +36,7 @@ func actionCommand(t testing.TB) *kong.Node {
 // outputs of the Action with what they are, in their order.
 func actionOutputs() [][2]string {
 	list := [][2]string{
-		{"verdict", "The answer in one word or few: failed, regression, invalid, changed for the worse, changed, not compared, not enough data, no change seen, improvement."},
+		{"verdict", "The answer in one word or few: failed, regression, invalid, changed for the worse, many requests failed, changed, not compared, not enough data, no change seen, improvement."},
 		{"submission-valid", "Whether the run counts by the rules of its scenario: true or false; empty without one."},
 		{"trusted", "Whether the figures can be relied on: true or false."},
 		{"result-path", "result.json, relative to the workspace. With several concurrencies this and what follows is of the one that the verdict comes from, and the answers above are of all together."},

@@ -61,9 +61,6 @@ func (r *runCmd) sides(in planInput) (both [2]side, err error) {
 	case r.BaseURL != "" && len(r.URL) == 0:
 		errs.add(errors.New("--base-url: needs --url, the engine under test"))
 	}
-	if r.Rounds < 1 {
-		errs.add(fmt.Errorf("--rounds %d: must be at least 1", r.Rounds))
-	}
 	if len(r.CompareWith) > 0 {
 		errs.add(errors.New("--compare-with: it compares its own two sides; use agentx compare afterwards"))
 	}

@@ -47,7 +47,7 @@ func (f *fixedCmd) Run(c *console) error {
 	}
 	for _, r := range reports {
 		if v := &r.Document.Validity; !v.Trusted {
-			return &invalidError{[]string{"not trusted: see the findings"}}
+			return &invalidError{untrusted: true, reasons: []string{"see the findings"}}
 		}
 	}
 	return nil

@@ -25,15 +25,25 @@ func (f *outputFlags) gates() error {
 	return nil
 }
 
-// gate fails a run that does not count, where that was asked for.
+// gatesOnRules refuses to ask whether a run counts where nothing says by which rules:
+// hours of measuring could only end in that question.
+func (f *replayFlags) gatesOnRules() error {
+	if f.failsOn(onInvalid) && f.Scenario == "" {
+		return errors.New("--fail-on invalid needs a rule set: give --scenario, or --fail-on untrusted")
+	}
+	return nil
+}
+
+// gate fails a run that does not count, where that was asked for. Without a rule set it
+// can only be asked whether the figures may mislead.
 func (f *outputFlags) gate(v *validity.Verdict) error {
 	switch {
-	case !f.failsOn(onInvalid) && !f.failsOn(onUntrusted), v.Valid() && (v.Trusted || !f.failsOn(onUntrusted)):
+	case !f.failsOn(onInvalid) && !f.failsOn(onUntrusted):
 		return nil
-	case v.SubmissionValid == nil:
-		return &invalidError{[]string{"no rule set was asked for: give --scenario"}}
-	case !v.Valid():
-		return &invalidError{v.SubmissionInvalidReasons}
+	case v.SubmissionValid != nil && !*v.SubmissionValid:
+		return &invalidError{reasons: v.SubmissionInvalidReasons}
+	case v.Trusted || !f.failsOn(onUntrusted):
+		return nil
 	}
 	var codes []string
 	for _, found := range v.Findings {
@@ -41,5 +51,5 @@ func (f *outputFlags) gate(v *validity.Verdict) error {
 			codes = append(codes, found.Code)
 		}
 	}
-	return &invalidError{codes}
+	return &invalidError{untrusted: true, reasons: codes}
 }

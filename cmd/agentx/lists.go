@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -72,31 +73,49 @@ func spreadLists(args []string) ([]string, error) {
 }
 
 // secretFlags hold what must never be written down.
-var secretFlags = []string{"--api-key", "--header", "-H", "--engine-env"}
+var secretFlags = []string{"--api-key", "--header", "-H", "--github-token", flagEngineEnv}
+
+// flagEngineEnv takes NAME=VALUE, of which the name may be written down.
+const flagEngineEnv = "--engine-env"
+
+// harmless values say nothing: switches, and numbers too short to be a secret.
+var harmless = regexp.MustCompile(`^(?i:true|false|on|off|yes|no|[0-9]{1,3})$`)
+
+// hidden is the value of a secret flag as it is shown.
+func hidden(flag, value string) string {
+	name, v, ok := strings.Cut(value, "=")
+	switch {
+	case flag != flagEngineEnv || !ok:
+		return "***"
+	case harmless.MatchString(v) && !deploy.SecretName(name):
+		return value
+	}
+	return name + "=***"
+}
 
 // redactArgs is the command line without its secrets.
 func redactArgs(args []string) []string {
 	out := make([]string, 0, len(args)+1)
 	out = append(out, "agentx")
-	hide, before := false, ""
+	hide, before := "", ""
 	for _, a := range args {
-		name, _, inline := strings.Cut(a, "=")
+		name, value, inline := strings.Cut(a, "=")
 		switch {
 		case strings.HasPrefix(a, "-") && slices.Contains(secretFlags, name):
-			hide = !inline
+			hide = name
 			if inline {
-				a = name + "=***"
+				a, hide = name+"="+hidden(name, value), ""
 			}
 		case name == "--args" || name == "--engine-command":
-			hide = false
+			hide = ""
 			if flag, word, ok := strings.Cut(a, "="); ok {
 				a = flag + "=" + deploy.MaskFlags([]string{before, word})[1] // --api-key may be a word by itself
 				before = word
 			}
 		case strings.HasPrefix(a, "-"):
-			hide = false
-		case hide:
-			a = "***"
+			hide = ""
+		case hide != "":
+			a = hidden(hide, a)
 		}
 		out = append(out, a)
 	}

@@ -95,7 +95,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 			return exitUsage
 		}
 		c, err := parser.Parse(spread)
-		if err != nil {
+		if err != nil && verbOf(args) != verbAction {
 			fmt.Fprintf(stderr, "agentx: %v\n(agentx %s --help lists the flags)\n", err, verbOf(args))
 			return exitUsage
 		}
@@ -103,9 +103,13 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		ctx, stop := interruptible(stderr, last)
 		defer stop()
 		defer last.handOver(stderr)
-		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: stdout, close: func() {}}
+		to := &console{ctx: ctx, out: stdout, err: stderr, command: redactArgs(args), will: last, commands: commandsTo(stdout, stderr), close: func() {}}
 		defer func() { to.close() }()
-		err = c.Run(to)
+		if err != nil {
+			err = to.refuseInputs(args, err)
+		} else {
+			err = c.Run(to)
+		}
 		if err != nil {
 			fmt.Fprintln(to.err, "agentx:", err)
 		}
@@ -137,9 +141,15 @@ func verbOf(args []string) string {
 }
 
 // invalidError says that a run does not count, where that was asked to fail.
-type invalidError struct{ reasons []string }
+type invalidError struct {
+	reasons   []string
+	untrusted bool // it may count, but its figures may mislead
+}
 
 func (e *invalidError) Error() string {
+	if e.untrusted {
+		return fmt.Sprintf("the run is not to be trusted: %v", e.reasons)
+	}
 	return fmt.Sprintf("the run does not count: %v", e.reasons)
 }
 

@@ -40,6 +40,7 @@ func (f *replayFlags) options(c *console) (run.Options, error) {
 	var errs errorList
 	errs.add(f.refuse())
 	errs.add(f.gates())
+	errs.add(f.gatesOnRules())
 	o.Settings = f.settings(&errs)
 	if f.NumDatasetEntries != nil {
 		o.Corpus.Entries = *f.NumDatasetEntries

@@ -26,6 +26,8 @@ func (p *publishCmd) Run(c *console) error {
 	flags := runCmd{publishFlags: p.publishFlags}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		c.muzzle(flags.secrets(), nil)
+	} else {
+		c.keepSecret(flags.secrets(), nil)
 	}
 	getenv := os.Getenv
 	if p.Print {

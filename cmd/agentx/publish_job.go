@@ -18,7 +18,8 @@ type publication struct {
 	reproduce []string
 	quiet     bool // say it in the job, not in the pull request
 
-	pullRequest int // instead of the event's
+	pullRequest int  // instead of the event's
+	warned      bool // that there is no token
 }
 
 // publish uploads every run, and tells GitHub of those that are an answer. Nothing
@@ -38,7 +39,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		switch last := i == len(answers)-1; {
 		case failed == nil || !last || s.Document.Outcome.Error != "":
 		case c.Comparison == nil:
-			c.NotCompared = p.secrets.Mask(failed.Error())
+			c.NotCompared = failed.Error()
 		default: // of a point that did not come to a result
 			p.Errorf("%s", p.secrets.Mask(failed.Error()))
 			told.standings = append(told.standings, github.Failed)
@@ -51,7 +52,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		told.set(p)
 	}
 	if len(answers) == 0 && failed != nil {
-		c := github.Content{Failed: p.secrets.Mask(failed.Error()), Provenance: p.provenance("")}
+		c := github.Content{Failed: failed.Error(), Provenance: p.provenance("")}
 		outcome, err := p.tellGitHub(c, p.cell)
 		errs.add(err)
 		p.SetOutput("verdict", string(outcome.Standing))
@@ -108,8 +109,9 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 		o.Comments, o.CheckRun = github.CommentOff, ""
 		p.Noticef("A fork's pull request may not be commented on from its own workflow: see examples/workflows for the one that does it afterwards.")
 	}
-	if o.Token == "" && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
-		fmt.Fprintln(p.err, "note: there is no token, so the pull request is told nothing: set GITHUB_TOKEN, or --github-token")
+	if o.Token == "" && !p.warned && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
+		p.warned = true
+		p.warn(p.workplace, "The pull request is told nothing, since there is no token: give github-token, or set GITHUB_TOKEN.")
 	}
 	outcome, err := github.Publish(p.telling(), o, c)
 	if outcome.CommentURL != "" {
@@ -121,7 +123,7 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 // asked are the options of publishing, as far as they are a matter of taste.
 func (p *publication) asked(cell string) github.Options {
 	o := p.flags.github(p.workplace, cell)
-	o.PullRequest = p.pullRequest
+	o.PullRequest, o.Mask = p.pullRequest, p.secrets.Mask
 	if p.quiet {
 		o.Comments = github.CommentOff
 	}

@@ -26,20 +26,23 @@ type runCmd struct {
 
 // Run is called by the parser.
 func (r *runCmd) Run(c *console, parsed *kong.Context) error {
-	all, err := r.job(c, parsed)
+	var w *workplace
+	if r.Store != "" {
+		var err error
+		if w, err = newWorkplace(actions.New(actions.WithWriter(c.commands))); err != nil {
+			return err
+		}
+	}
+	all, err := r.job(c, parsed, w)
 	if r.Store == "" || r.DryRun || c.ctx.Err() != nil {
 		return ended(all, err)
 	}
-	return r.keep(c, all, err)
+	return r.keep(c, w, all, err)
 }
 
 // keep uploads what was measured, and tells nobody else: the pull request is told by
 // the Action, or by agentx publish.
-func (r *runCmd) keep(c *console, all []seen, err error) error {
-	w, failed := newWorkplace(actions.New(actions.WithWriter(c.commands)))
-	if failed != nil {
-		return errors.Join(ended(all, err), failed)
-	}
+func (r *runCmd) keep(c *console, w *workplace, all []seen, err error) error {
 	p := r.publication(c, w)
 	var errs errorList
 	for _, s := range all {
@@ -50,10 +53,10 @@ func (r *runCmd) keep(c *console, all []seen, err error) error {
 }
 
 // job does everything but publishing. What was measured is in all, whatever failed
-// after it.
-func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
-	o, err := r.options(c)
-	if err != nil {
+// after it. w is where results are published from; nil where none is.
+func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen, err error) {
+	o, wrong := r.options(c)
+	if err := errors.Join(wrong, r.beforehand(c.err)); err != nil {
 		return nil, err
 	}
 	in := planInput{URL: r.URL, Models: r.ModelNames, APIKey: r.APIKey, Lanes: r.lanes(o.Settings), Sim: r.simFlags, Masked: r.substituted("engine-env")}
@@ -93,11 +96,12 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 	if err := plan.present(); err != nil {
 		return nil, err
 	}
+	r.askCredentials(c, w)
 	o.Effective = r.record(parsed, o, plan, both)
 	if r.alternates() {
 		return r.alternate(c, o, both)
 	}
-	return r.measure(c, o, c.shelf(&r.s3Flags))
+	return r.measure(c, o, r.baseShelf(c))
 }
 
 // lanes is the largest concurrency that a run will have.

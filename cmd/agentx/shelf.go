@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/result/compare"
@@ -18,6 +19,7 @@ import (
 type shelf struct {
 	ctx     context.Context
 	options store.Options
+	within  time.Duration // for one look through a branch, fetching included; as long as it takes when 0
 
 	local map[string]*store.Local // by store
 	found map[string]store.Base   // by series: the runs that were taken last
@@ -27,6 +29,19 @@ type shelf struct {
 func (c *console) shelf(f *s3Flags) *shelf {
 	c.will.bequeath(runsFolder()) // which may lie in GitHub's workspace
 	return &shelf{ctx: c.ctx, options: f.s3Options()}
+}
+
+// unaskedWithin is how long a job waits for a base that nobody named: a store that hangs
+// would hold it for minutes before anything is measured.
+const unaskedWithin = time.Minute
+
+// baseShelf is the one that a run's base comes from.
+func (r *runCmd) baseShelf(c *console) *shelf {
+	s := c.shelf(&r.s3Flags)
+	if r.unasked {
+		s.within = unaskedWithin
+	}
+	return s
 }
 
 // runsFolder is where runs that were fetched lie: runs in $AGENTX_CACHE, or else in
@@ -121,7 +136,7 @@ func (s *shelf) window(ref string, w *compare.Wanted, taken []compare.Stored, op
 		return nil, nil, err
 	}
 	side, load := candidates(taken), func(dir string) error { _, err := open(dir); return err }
-	b, err := local.Window(s.context(), r.Series, w, side, windowRuns, load)
+	b, err := s.look(local, r.Series, w, side, load)
 	if before, ok := s.found[ref]; err != nil && ok {
 		notes = append(notes, fmt.Sprintf("The store could not be read after the run (%v); the base's runs are those fetched before it.", err))
 		b, err = before.Again(w, side, windowRuns, load), nil
@@ -142,6 +157,21 @@ func (s *shelf) window(ref string, w *compare.Wanted, taken []compare.Stored, op
 	}
 	s.found[ref] = b
 	return b.Runs, append(notes, said...), nil
+}
+
+// look is a window over a branch, within the time that there is for it.
+func (s *shelf) look(local *store.Local, of store.Series, w *compare.Wanted, side []compare.Candidate, load func(dir string) error) (store.Base, error) {
+	ctx := s.context()
+	if s.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.within)
+		defer cancel()
+	}
+	b, err := local.Window(ctx, of, w, side, windowRuns, load)
+	if err != nil && ctx.Err() != nil && s.context().Err() == nil {
+		err = fmt.Errorf("looking through %s/%s took longer than %v, which is all that a base nobody named gets; name it with --compare-branch or --compare-with, and it is waited for", local.Store, of, s.within)
+	}
+	return b, err
 }
 
 func candidates(taken []compare.Stored) (out []compare.Candidate) {

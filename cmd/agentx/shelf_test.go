@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/result/compare"
 )
 
 // shelfServer is a bucket with runs of the branch release/1 in it, and the reference
@@ -85,6 +89,43 @@ func TestCompareWithAStore(t *testing.T) {
 	says(agentx(exitUsage, "compare", "slow", ref+"x"), "no finished run")
 	says(agentx(exitUsage, "compare", "slow", ref+"/20260102T030200Z-000000000000-none-1"), "no finished run")
 	says(agentx(exitFailed, "compare", "slow", strings.Replace(ref, "results", "another", 1)), "there is no bucket another")
+}
+
+// hanging is a store that never answers.
+type hanging struct{ store.Store }
+
+func (hanging) String() string { return "s3://b" }
+
+func (hanging) List(ctx context.Context, _ string, _ bool) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		<-ctx.Done()
+		yield(store.Object{}, ctx.Err())
+	}
+}
+
+// A base that nobody named is waited for a minute; one that was, as long as it takes.
+func TestStoreHangs(t *testing.T) {
+	for name, c := range map[string]struct {
+		unasked bool
+		want    time.Duration
+		says    string
+	}{"nobody named it": {true, unaskedWithin, "took longer than 1m0s"}, "it was named": {false, time.Hour, "deadline exceeded"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				r := new(runCmd)
+				r.unasked = c.unasked
+				s := r.baseShelf(&console{ctx: ctx})
+				s.local = map[string]*store.Local{"s3://b": {Store: hanging{}, Dir: t.TempDir()}}
+				from := time.Now()
+				_, _, err := s.window("s3://b/v1/o/r/c/main", new(compare.Wanted), nil, nil)
+				if took := time.Since(from); took != c.want || err == nil || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("after %v, want %v: %v", took, c.want, err)
+				}
+			})
+		})
+	}
 }
 
 // A store that is gone after the run does not cost the comparison.

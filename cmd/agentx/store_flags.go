@@ -1,6 +1,10 @@
 package main
 
-import "github.com/org/agentx-action/pkg/publish/store"
+import (
+	"fmt"
+
+	"github.com/org/agentx-action/pkg/publish/store"
+)
 
 // storeFlags say where runs are kept.
 type storeFlags struct {
@@ -9,6 +13,17 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) options() store.Options { return f.s3Options() }
+
+// refuse names what shows to be wrong without asking the store.
+func (f *storeFlags) refuse() error {
+	if f.Store == "" {
+		return nil
+	}
+	if err := store.Check(f.Store, f.options()); err != nil {
+		return fmt.Errorf("--store: %w", err)
+	}
+	return nil
+}
 
 // s3Flags say how a store in S3 is spoken to, for writing and for reading. Keys are no
 // flags: they come from the usual variables and files, or from a role.

@@ -171,7 +171,7 @@ func figures(c *Content) func(io.Writer) error {
 		if c.Head == nil {
 			return nil
 		}
-		return table.Result(w, c.Head, md)
+		return table.Measured(w, c.Head, md) // whether it counts is a section of its own
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/org/agentx-action/pkg/result/validity"
 )
 
 func bodyOf(t *testing.T, c Content) *body {
@@ -289,13 +291,22 @@ func TestQuoted(t *testing.T) {
 
 func TestStanding(t *testing.T) {
 	want := map[string]Standing{
-		"regression": Regressed, "nochange": NoChange, "invalid": Invalid, "alone": NotCompared, "allfailed": Failed, "noresult": Failed,
+		"regression": Regressed, "nochange": NoChange, "invalid": Invalid, "alone": NotCompared, "manyfailed": ManyFailed, "allfailed": Failed, "noresult": Failed,
 		"refused": NotCompared, "notenough": NotEnough, "hostile": Regressed,
 	}
 	for name, c := range contents(t) {
 		if got := StandingOf(&c); got != want[name] {
 			t.Errorf("%s: %s, want %s", name, got, want[name])
 		}
+	}
+	few, good := contents(t)["manyfailed"], unchanged(t)
+	good.Head.Validity.Findings = few.Head.Validity.Findings
+	if got := StandingOf(&good); got != ManyFailed {
+		t.Errorf("many failed and nothing moved: %s", got)
+	}
+	few.Head.Validity.Findings[0].Severity = validity.Note
+	if got := StandingOf(&few); got != NotCompared {
+		t.Errorf("a few failed: %s", got)
 	}
 	order := []Standing{NoChange, Worse, Invalid, Regressed, Failed}
 	for i := range order[1:] {

@@ -89,6 +89,13 @@ func contents(t *testing.T) map[string]Content {
 	alone := regressed(t)
 	alone.AgainstFixed, alone.Comparison = alone.Comparison.HeadAgainstFixed, nil
 	alone.NotCompared = "no run of main is stored for this cell"
+	failing := alone
+	failing.Head = readHead(t)
+	failing.Head.Requests.Profiling.OK, failing.Head.Requests.Profiling.Errors = 138, 59
+	failing.Head.Validity.Trusted = false
+	failing.Head.Validity.Findings = []validity.Finding{{
+		Code: validity.ErrorRate, Severity: validity.Untrusted, Figure: ptr(59.0 / 197), Limit: ptr(0.1), Unit: "ratio", Text: "30 % of the requests failed.",
+	}}
 	dead := regressed(t)
 	dead.Comparison = nil
 	dead.Head.Requests.Profiling.Errors += dead.Head.Requests.Profiling.OK
@@ -100,7 +107,7 @@ func contents(t *testing.T) map[string]Content {
 	unclear := regressed(t)
 	unclear.Comparison = readComparison(t, "notenough")
 	return map[string]Content{
-		"regression": regressed(t), "nochange": unchanged(t), "invalid": invalid, "alone": alone, "allfailed": dead,
+		"regression": regressed(t), "nochange": unchanged(t), "invalid": invalid, "alone": alone, "manyfailed": failing, "allfailed": dead,
 		"noresult": none, "refused": refused, "notenough": unclear, "hostile": hostile(t),
 	}
 }

@@ -5,7 +5,7 @@
 // In go the documents of a run (Content) and where to tell it (Options); out comes what
 // became of it (Outcome). Everything in the content may have been written by others:
 // names, error texts and branch names are shown as plain text, never as markup, links
-// or mentions. Where a result goes is decided by GitHub's own payload (Event) and never
+// or mentions, and without the token and what Options.Mask takes out. Where a result goes is decided by GitHub's own payload (Event) and never
 // by an artifact.
 //
 // The comment is found again by a marker in its first line and by its author, over all

@@ -15,7 +15,7 @@ import (
 
 // signs of the standings, in a colour that also differs in shape from text.
 var signs = map[Standing]string{
-	Failed: "🔴", Regressed: "🔴", Invalid: "🔴", Worse: "🟡", Changed: "🟡", NotEnough: "🟡", NotCompared: "⚪",
+	Failed: "🔴", Regressed: "🔴", Invalid: "🔴", Worse: "🟡", ManyFailed: "🟡", Changed: "🟡", NotEnough: "🟡", NotCompared: "⚪",
 	NoChange: "🟢", Improved: "🟢",
 }
 
@@ -29,9 +29,9 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 	for _, line := range sentences(c, s) {
 		fmt.Fprintf(w, "%s\n\n", line)
 	}
-	fmt.Fprintf(w, "%s", counts(c.Head))
+	fmt.Fprintf(w, "%s%s", failures(c), counts(c.Head))
 	switch {
-	case c.Comparison != nil && c.Comparison.Verdict != compare.Refused && len(c.Comparison.Gated) > 0:
+	case !alone(c):
 		list, moved := top(c.Comparison)
 		name := "Moved most"
 		if !moved {
@@ -42,6 +42,11 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 		return table.Headline(w, c.Head, md)
 	}
 	return nil
+}
+
+// alone tells whether a head has nothing to be held against.
+func alone(c *Content) bool {
+	return c.Comparison == nil || c.Comparison.Verdict == compare.Refused || len(c.Comparison.Gated) == 0
 }
 
 // sentences say in words what the standing is about.
@@ -70,6 +75,24 @@ func sentences(c *Content, s Standing) []string {
 		say("Not compared:", cmp.Or(c.NotCompared, "there is no result of the base"))
 	}
 	return list
+}
+
+// failures says how many requests failed: the figures of a head alone know nothing of
+// them.
+func failures(c *Content) string {
+	if c.Head == nil {
+		return ""
+	}
+	r := c.Head.Requests.Profiling
+	rate, ok := r.ErrorRate()
+	if !ok || rate == 0 || r.OK == 0 { // none succeeded: that is said as such
+		return ""
+	}
+	text := fmt.Sprintf("**%d of %d requests failed (%s)**", r.Errors, r.OK+r.Errors, table.Percent(rate))
+	if alone(c) {
+		text += "; the figures are of those that succeeded"
+	}
+	return text + "\n\n"
 }
 
 // counts says whether the run counts at all.

@@ -25,6 +25,9 @@ const (
 type Options struct {
 	// Token of GitHub's API; a secret. Empty: nothing is sent.
 	Token string
+	// Mask takes further secrets out of a text, before it is shown anywhere; nil: there
+	// are none.
+	Mask func(text string) string
 	// APIURL, GraphQLURL and ServerURL are as in GITHUB_API_URL, GITHUB_GRAPHQL_URL
 	// and GITHUB_SERVER_URL; empty means github.com's.
 	APIURL, GraphQLURL, ServerURL string

@@ -13,6 +13,7 @@ import (
 // they can't be refused, then the pull request's comment and the check run. The error
 // joins everything that was refused, each a *Refused; the outcome is right in any case.
 func Publish(ctx context.Context, o Options, c Content) (Outcome, error) {
+	o, c = withoutSecrets(o, c)
 	out := Outcome{Standing: StandingOf(&c), Comment: Skipped}
 	whole, err := newBody(&o, &c)
 	if err != nil {
@@ -30,12 +31,10 @@ func Publish(ctx context.Context, o Options, c Content) (Outcome, error) {
 	defer cancel()
 	gh, err := newClient(&o)
 	if err != nil {
-		out.refuse(&Refused{What: comment, Why: err.Error(), ToDo: "correct the setting", Err: err})
+		out.refuse(&o, &Refused{What: comment, Why: err.Error(), ToDo: "correct the setting", Err: err})
 	} else {
 		gh.retry = retry{fork: o.Event.Fork && o.Event.Name != "workflow_run"}
-		if o.Actions != nil {
-			gh.log = o.Actions.Infof
-		}
+		gh.log = o.logf
 		if o.Comments != CommentOff {
 			gh.comment(ctx, &o, &c, &out)
 		}
@@ -52,7 +51,7 @@ func (c *client) comment(ctx context.Context, o *Options, content *Content, out 
 	n, err := c.pullRequest(ctx, o)
 	if err != nil {
 		out.Comment = NotSent
-		out.refuse(err)
+		out.refuse(o, err)
 		return
 	}
 	if out.PullRequest = n; n == 0 {
@@ -60,14 +59,14 @@ func (c *client) comment(ctx context.Context, o *Options, content *Content, out 
 	}
 	b, err := newBody(o, content)
 	if err != nil {
-		out.refuse(err)
+		out.refuse(o, err)
 		return
 	}
 	s := &sticky{client: c, number: n, mode: o.Comments, login: o.Login, body: b}
 	p, err := s.sync(ctx)
 	out.Comment, out.CommentURL, out.Duplicates, out.Shed = p.change, p.url, p.duplicates, b.shed
 	if err != nil {
-		out.refuse(err)
+		out.refuse(o, err)
 	}
 }
 
@@ -75,19 +74,23 @@ func (c *client) comment(ctx context.Context, o *Options, content *Content, out 
 func (c *client) checked(ctx context.Context, o *Options, content *Content, out *Outcome) {
 	b, err := newBody(o, content)
 	if err != nil {
-		out.refuse(err)
+		out.refuse(o, err)
 		return
 	}
 	if out.CheckRunURL, err = c.check(ctx, o, b, &content.Provenance); err != nil {
-		out.refuse(err)
+		out.refuse(o, err)
 	}
 }
 
-// refuse keeps an error as a *Refused.
-func (o *Outcome) refuse(err error) {
+// refuse keeps an error as a *Refused, without secrets that GitHub's answer repeats.
+func (o *Outcome) refuse(by *Options, err error) {
 	var r *Refused
 	if !errors.As(err, &r) {
-		r = &Refused{What: comment, Why: table.Plain(err.Error(), sentenceWidth), ToDo: "publish it later with agentx publish", Err: err}
+		r = &Refused{What: comment, Why: err.Error(), ToDo: "publish it later with agentx publish", Err: err}
+	}
+	r.Why = table.Plain(by.hide(r.Why), sentenceWidth)
+	if r.Err != nil && by.hide(r.Err.Error()) != r.Err.Error() {
+		r.Err = errors.New(by.hide(r.Err.Error()))
 	}
 	o.Refused = append(o.Refused, r)
 }
@@ -114,6 +117,7 @@ type Planned struct {
 // Plan is what Publish would do, found without a network. What depends on the comments
 // that are there is said in words.
 func Plan(o Options, c Content) (Planned, error) {
+	o, c = withoutSecrets(o, c)
 	p := Planned{Standing: StandingOf(&c)}
 	whole, err := newBody(&o, &c)
 	if err != nil {

@@ -511,7 +511,7 @@ func TestAddresses(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, f := range []*githubtest.Failure{nil, &githubtest.Forbidden, &githubtest.Broken, &githubtest.TooLong,
-			{Status: 200, Body: "not JSON " + token}, {Delay: time.Hour}} {
+			{Status: 200, Body: "not JSON " + token}, {Status: 403, Body: `{"message":"bad token Bearer ` + token + `"}`}, {Delay: time.Hour}} {
 			j := newJob(t)
 			if f != nil {
 				j.Fail("", -1, *f)

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	gh "github.com/google/go-github/v62/github"
-
-	"github.com/org/agentx-action/pkg/publish/table"
 )
 
 const (
@@ -134,7 +132,8 @@ func sized(err error) error {
 	return err
 }
 
-// refusal says in words what GitHub would not take and what to do.
+// refusal says in words what GitHub would not take and what to do. The words are
+// GitHub's as they came: Outcome.refuse makes them harmless.
 func (r *retry) refusal(what string, err error) *Refused {
 	out := &Refused{What: what, Err: err, ToDo: "publish it later with agentx publish"}
 	var secondary *gh.AbuseRateLimitError
@@ -161,7 +160,6 @@ func (r *retry) refusal(what string, err error) *Refused {
 	default:
 		out.Why = err.Error()
 	}
-	out.Why = table.Plain(out.Why, sentenceWidth)
 	return out
 }
 

@@ -3,7 +3,9 @@ package github
 import (
 	"slices"
 
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
+	"github.com/org/agentx-action/pkg/result/validity"
 )
 
 // Standing is the answer of a comment in one word.
@@ -15,6 +17,7 @@ const (
 	Regressed   Standing = "regression"            //
 	Invalid     Standing = "invalid"               // the run does not count under its rule set
 	Worse       Standing = "changed for the worse" // of one run a side
+	ManyFailed  Standing = "many requests failed"  // too many to trust what the others say
 	Changed     Standing = "changed"               // of one run a side, nothing for the worse
 	NotCompared Standing = "not compared"
 	NotEnough   Standing = "not enough data"
@@ -22,8 +25,24 @@ const (
 	Improved    Standing = "improvement"
 )
 
-// StandingOf judges what there is to tell.
+// StandingOf judges what there is to tell. Good news, and none, are none where so many
+// requests failed that the figures mislead: they are of those that succeeded.
 func StandingOf(c *Content) Standing {
+	s := standingOf(c)
+	if (s == NotCompared || s == NoChange || s == Improved) && manyFailed(c.Head) {
+		return ManyFailed
+	}
+	return s
+}
+
+// manyFailed goes by the limit that the result itself was judged by.
+func manyFailed(d *result.Document) bool {
+	return d != nil && slices.ContainsFunc(d.Validity.Findings, func(f validity.Finding) bool {
+		return f.Code == validity.ErrorRate && f.Severity == validity.Untrusted
+	})
+}
+
+func standingOf(c *Content) Standing {
 	switch {
 	case c.Failed != "" || c.Head != nil && failed(c):
 		return Failed
@@ -78,7 +97,7 @@ func worse(f *compare.Finding) bool {
 // Gravest is what several answers come to together: an improvement only where all are
 // one. Of none it is Failed.
 func Gravest(all ...Standing) Standing {
-	for _, s := range []Standing{Failed, Regressed, Invalid, Worse, Changed, NotCompared, NotEnough, NoChange, Improved} {
+	for _, s := range []Standing{Failed, Regressed, Invalid, Worse, ManyFailed, Changed, NotCompared, NotEnough, NoChange, Improved} {
 		if slices.Contains(all, s) {
 			return s
 		}
@@ -96,7 +115,7 @@ func (s Standing) gravity() int {
 		return 3
 	case Invalid:
 		return 2
-	case Worse:
+	case Worse, ManyFailed:
 		return 1
 	}
 	return 0

@@ -91,9 +91,6 @@ func openS3(ctx context.Context, ref string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("store %s%s: %w", schemeS3, name, err)
-	}
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}

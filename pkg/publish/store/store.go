@@ -105,14 +105,11 @@ func IsRemote(ref string) bool { return strings.HasPrefix(ref, schemeS3) }
 // speaks to nobody yet: credentials are resolved by the first request. A folder is
 // made by the first object.
 func Open(ctx context.Context, ref string, o Options) (Store, error) {
-	scheme, _, ok := strings.Cut(ref, "://")
-	switch {
-	case ref == "":
-		return nil, errors.New("the store has no name; give s3://bucket/prefix or a folder")
-	case IsRemote(ref):
+	if err := Check(ref, o); err != nil {
+		return nil, err
+	}
+	if IsRemote(ref) {
 		return openS3(ctx, ref, o)
-	case ok:
-		return nil, fmt.Errorf("store %q: %s:// is not known; give s3://bucket/prefix or a folder", printable(scheme), printable(scheme))
 	}
 	return openFolder(ref), nil
 }

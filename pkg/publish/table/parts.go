@@ -16,6 +16,9 @@ func Plain(text string, width int) string { return plain(text, width) }
 // reference to an issue once GitHub has rendered it. It stands within a line.
 func Inline(text string, width int) string { return markdown(plain(text, width)) }
 
+// Percent shows a share, 0 to 1, to three digits.
+func Percent(share float64) string { return percent(share) }
+
 // Sides names what was compared, by which keys it was refused or let through.
 func Sides(w io.Writer, c *compare.Comparison, o Options) error {
 	return part(w, c, o, func(p *page) {
@@ -65,6 +68,11 @@ func Verdict(w io.Writer, d *result.Document, o Options) error {
 	p := &page{Options: o}
 	verdict(p, d)
 	return p.send(w)
+}
+
+// Measured is Result without what Verdict says, for who shows that apart.
+func Measured(w io.Writer, d *result.Document, o Options) error {
+	return inParts(w, d, o, measured(d))
 }
 
 // Headline shows the figures that a run is known by.

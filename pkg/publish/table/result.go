@@ -11,14 +11,22 @@ import (
 
 // Result shows what a run was, what it measured, and whether it counts.
 func Result(w io.Writer, doc *result.Document, o Options) error {
+	return inParts(w, doc, o, append(measured(doc), verdict))
+}
+
+// measured are the parts that hold figures.
+func measured(doc *result.Document) []func(*page, *result.Document) {
+	if doc != nil && doc.Fixed != nil {
+		return []func(*page, *result.Document){ran, fixedLength, power, cache, requests}
+	}
+	return []func(*page, *result.Document){ran, latency, throughput, power, cache, sessions, requests}
+}
+
+func inParts(w io.Writer, doc *result.Document, o Options, parts []func(*page, *result.Document)) error {
 	if doc == nil {
 		return errors.New("table: no result document to show")
 	}
 	p := &page{Options: o}
-	parts := []func(*page, *result.Document){ran, latency, throughput, power, cache, sessions, requests, verdict}
-	if doc.Fixed != nil {
-		parts = []func(*page, *result.Document){ran, fixedLength, power, cache, requests, verdict}
-	}
 	for _, part := range parts {
 		part(p, doc)
 	}
