@@ -43,6 +43,7 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 	if dir == "" {
 		return nil // the step never began
 	}
+	w.learnHead(c, &a.publishFlags)
 	c.will.bequeath(dir)
 	all, err := foundRuns(dir)
 	if err != nil {

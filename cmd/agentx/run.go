@@ -40,6 +40,7 @@ func (r *runCmd) keep(c *console, all []seen, err error) error {
 	if failed != nil {
 		return errors.Join(ended(all, err), failed)
 	}
+	w.learnHead(c, &r.publishFlags)
 	p := r.publication(c, w)
 	var errs errorList
 	for _, s := range all {
@@ -67,6 +68,12 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 			return nil, err
 		}
 	}
+	if err := r.checkBaseSHA(); err != nil {
+		return nil, &run.UsageError{Err: err}
+	}
+	if r.BaseSHA != "" && !r.alternates() {
+		fmt.Fprintln(c.err, "note: without effect: --base-sha, since no base is measured in this job")
+	}
 	if r.file != nil {
 		fmt.Fprintf(c.err, "settings from %s\n", r.file.Name)
 	}
@@ -90,6 +97,7 @@ func (r *runCmd) job(c *console, parsed *kong.Context) (all []seen, err error) {
 		return nil, err
 	}
 	o.Effective = r.record(parsed, o, plan, both)
+	o.Other = map[string]string{otherCell: r.cell()}
 	if r.alternates() {
 		return r.alternate(c, o, both)
 	}
