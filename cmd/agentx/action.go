@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +41,11 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	}
 	a.settleGate(parsed)
 	c.command = a.reproduce(c, parsed)
+	w.learnHead(c, &a.publishFlags)
+	w.SaveState(stateSHA, w.event.HeadSHA)
+	if a.BaseSHA == "" && a.alternates() {
+		a.BaseSHA, _ = dig(w.github.Event, "pull_request", "base", "sha").(string)
+	}
 	a.settleBase(w)
 	p := a.publication(c, w)
 	w.SaveState(stateDir, absolute(a.OutputArtifactDir))
@@ -127,29 +131,6 @@ func (r *runCmd) reproduce(c *console, parsed *kong.Context) []string {
 // publication is what a job tells.
 func (r *runCmd) publication(c *console, w *workplace) *publication {
 	return &publication{console: c, workplace: w, flags: &r.publishFlags, cell: r.cell(), reproduce: c.command}
-}
-
-// cell is the point of a matrix that a job is: what is compared only with itself.
-func (r *runCmd) cell() string {
-	if r.Cell != "" {
-		return r.Cell
-	}
-	var words []string
-	for _, w := range []string{r.Engine, strings.Join(r.ModelNames, "+")} {
-		if w != "" {
-			words = append(words, w)
-		}
-	}
-	if len(words) == 0 {
-		words = append(words, r.driver(planInput{URL: r.URL}))
-	}
-	if r.TensorParallelSize > 1 {
-		words = append(words, fmt.Sprintf("tp%d", r.TensorParallelSize))
-	}
-	if r.Concurrency != "" && !strings.Contains(r.Concurrency, ",") {
-		words = append(words, "c"+r.Concurrency)
-	}
-	return strings.Join(words, "-")
 }
 
 // tell publishes, and settles the exit code: what was refused goes before a gate, and

@@ -44,6 +44,7 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 		fmt.Fprintln(c.out, "nothing is left to do")
 		return nil
 	}
+	w.learnHead(c, &a.publishFlags)
 	c.will.bequeath(dir)
 	all, err := foundRuns(dir)
 	if err != nil {

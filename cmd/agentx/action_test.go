@@ -40,7 +40,8 @@ var actionPayloads = map[string]struct{ event, ref, sha, json string }{
 	"dispatch": {"workflow_dispatch", "refs/heads/feature", actionHead, `{"inputs":{},"ref":"refs/heads/feature",` + actionRepository + `}`},
 	"pull":     {"pull_request", "refs/pull/7/merge", actionMerge, `{"action":"labeled","number":7,"pull_request":` + pullRequestJSON(actionRepo) + `,` + actionRepository + `}`},
 	"fork":     {"pull_request", "refs/pull/7/merge", actionMerge, `{"action":"labeled","number":7,"pull_request":` + pullRequestJSON("stranger/engine") + `,` + actionRepository + `}`},
-	"run": {"workflow_run", "refs/heads/main", actionBase, `{"action":"completed","workflow_run":{"id":77,"event":"pull_request","head_sha":"` + actionHead +
+	"comment":  {"issue_comment", "refs/heads/main", actionBase, `{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"body":"/bench"},` + actionRepository + `}`}, // names no commit
+	"run": {"workflow_run", "refs/heads/main", actionBase, `{"action":"completed","workflow":{"name":"bench"},"workflow_run":{"id":77,"run_attempt":2,"html_url":"https://github.test/octo/engine/actions/runs/77","name":"All is 40 % faster","event":"pull_request","head_sha":"` + actionHead +
 		`","head_branch":"main","head_repository":{"full_name":"stranger/engine","owner":{"login":"stranger"}},"pull_requests":[]},` + actionRepository + `}`},
 }
 
@@ -236,6 +237,9 @@ func TestActionPullRequest(t *testing.T) {
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, actionHead[:7]) || !strings.Contains(comments[0].Body, "https://github.test/octo/engine/actions/runs/55") {
 		t.Fatalf("comments %+v", comments)
 	}
+	if strings.Contains(comments[0].Body, actionBase[:7]) { // nothing was compared
+		t.Errorf("a base is named:\n%s", comments[0].Body)
+	}
 	if !strings.Contains(comments[0].Body, "agentx run --concurrency=2") || strings.Contains(comments[0].Body, "ghs_job") {
 		t.Errorf("how to reproduce it:\n%s", comments[0].Body)
 	}
@@ -261,10 +265,10 @@ func TestActionPullRequest(t *testing.T) {
 		t.Errorf("the post step ended with %d and wrote again:\n%s%s", post.code, post.log, post.summary)
 	}
 	h.extra = []string{"GITHUB_TOKEN=ghs_job"}
-	if again := h.run("agentx", "publish", "artifacts", "--cell", "sim-c2", "--store", "kept"); !strings.Contains(again.log, "comment: u") || len(h.api.CommentsOn(actionPull)) != 1 {
+	if again := h.run("agentx", "publish", "artifacts", "--store", "kept"); !strings.Contains(again.log, "comment: u") || len(h.api.CommentsOn(actionPull)) != 1 {
 		t.Errorf("published again (%d):\n%s", again.code, again.log)
 	}
-	if again := h.run("agentx", "publish", "artifacts", "--cell", "sim-c2", "--store", "kept"); !strings.Contains(again.log, "comment: unchanged") {
+	if again := h.run("agentx", "publish", "artifacts", "--store", "kept"); !strings.Contains(again.log, "comment: unchanged") {
 		t.Errorf("published once more (%d):\n%s", again.code, again.log)
 	}
 }
@@ -326,6 +330,81 @@ func TestActionFork(t *testing.T) {
 	if len(later.api.CommentsOn(9)) != 1 || len(later.api.CommentsOn(actionPull)) != 0 {
 		t.Errorf("comments on 9: %v, on 7: %v", later.api.CommentsOn(9), later.api.CommentsOn(actionPull))
 	}
+}
+
+// The cell that the fork's job had is the publisher's, given or made of the settings.
+func TestActionForkCell(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{"h200 is not a name": "", "qwen3-30b-tp2-c8": "qwen3-30b-tp2-c8"} {
+		h := newActionHost(t, "fork")
+		h.inputs["cell"] = given
+		h.run("agentx", "action").want(t, exitDone)
+		h.on("run")
+		h.extra = []string{"GITHUB_TOKEN=ghs_job"}
+		h.api.AddPull(githubtest.Pull{Number: 9, State: "open", HeadSHA: actionHead, HeadOwner: "stranger", HeadBranch: "main"})
+		s := h.run("agentx", "publish", "artifacts", "--store", "kept")
+		if want == "" {
+			s.want(t, exitFailed, "give --cell")
+			continue
+		}
+		s.want(t, exitDone)
+		if body := h.api.CommentsOn(9)[0].Body; !strings.Contains(body, "bench / "+want+":") || !strings.Contains(s.log, "/"+want+"/fork-77/") {
+			t.Errorf("the comment:\n%s\n%s", body, s.log)
+		}
+	}
+}
+
+// A base that was measured in the job is named by the commit that it was built from.
+func TestActionBase(t *testing.T) {
+	t.Parallel()
+	h := newActionHost(t, "pull")
+	h.inputs["url"], h.inputs["base-url"], h.inputs["store"] = simulated(t), simulated(t), "kept"
+	h.inputs["concurrency"] = "1"
+	h.inputs["base-sha"] = actionBase[:12]
+	h.run("agentx", "action").want(t, exitUsage, "--base-sha", "want a whole commit")
+	for given, want := range map[string]string{actionMerge: actionMerge, "": actionBase} {
+		h.inputs["base-sha"], h.inputs["output-artifact-dir"], h.inputs["store"] = given, "of-"+want[:1], "kept-"+want[:1]
+		h.run("agentx", "action").want(t, exitDone)
+		if body := h.api.CommentsOn(actionPull)[0].Body; !strings.Contains(body, " base "+want+" ") {
+			t.Errorf("--base-sha %q: the comment:\n%s", given, body)
+		}
+		if refs := h.stored("kept-" + want[:1]); !slices.Contains(refs, "base-of-pr-7 "+want[:12]) || len(refs) != 4 {
+			t.Errorf("--base-sha %q: in the store: %v", given, refs)
+		}
+		// Told of from the artifacts, it is the same comment and the same runs.
+		h.extra = []string{"GITHUB_TOKEN=ghs_job"}
+		h.run("agentx", "publish", "of-"+want[:1], "--store", "kept-"+want[:1]).want(t, exitDone, "comment: ")
+		if refs := h.stored("kept-" + want[:1]); len(refs) != 4 || len(h.api.CommentsOn(actionPull)) != 1 {
+			t.Errorf("published again: in the store %v, comments %v", refs, h.api.CommentsOn(actionPull))
+		}
+	}
+	delete(h.inputs, "base-url")
+	h.inputs["base-sha"], h.inputs["output-artifact-dir"] = actionMerge, "alone"
+	h.run("agentx", "action").want(t, exitDone, "note: without effect: --base-sha")
+	if body := h.api.CommentsOn(actionPull)[0].Body; strings.Contains(body, actionMerge) || strings.Contains(body, actionBase) {
+		t.Errorf("no base was measured; the comment:\n%s", body)
+	}
+}
+
+// A comment on a pull request names no commit: GitHub is asked for the one that the pull
+// request has, and what can't be done without is said.
+func TestActionIssueComment(t *testing.T) {
+	t.Parallel()
+	h := newActionHost(t, "comment")
+	h.inputs["check-run"], h.inputs["store"] = "agentx", "kept"
+	h.run("agentx", "action").want(t, exitDone, "comment: created")
+	if runs := h.api.CheckRuns(); len(runs) != 1 || runs[0]["head_sha"] != actionHead || h.state[stateSHA] != actionHead {
+		t.Errorf("check runs %v, state %v", runs, h.state)
+	}
+	if refs := h.stored("kept"); !slices.Equal(refs, []string{"pr-7 " + actionHead[:12]}) {
+		t.Errorf("in the store: %v", refs)
+	}
+	delete(h.state, stateSHA)
+	h.run("agentx", "publish", "artifacts", "--check-run", "agentx").want(t, exitDone,
+		"note: the event issue_comment does not say which commit pull request 7 has, and there is no token", "note: no check run agentx: the event issue_comment names no commit")
+	h.extra = []string{"GITHUB_TOKEN=ghs_job"}
+	h.api.Fail("GET /repos/octo/engine/pulls/7", 1, githubtest.Forbidden)
+	h.run("agentx", "publish", "artifacts", "--check-run", "agentx").want(t, exitDone, "and GitHub would not: ", "note: no check run agentx")
 }
 
 // A refused comment loses nothing, and is exit code 5; what failed goes before it.

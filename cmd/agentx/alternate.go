@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -131,6 +132,10 @@ func (r *runCmd) alternate(c *console, o run.Options, both [2]side) (all []seen,
 		one := o
 		if err := r.point(c, &one, s, len(dirs[s.name]) == 0); err != nil {
 			return all, err
+		}
+		if s.name == sideBase && r.BaseSHA != "" {
+			one.Other = maps.Clone(o.Other)
+			one.Other[otherBase] = r.BaseSHA
 		}
 		one.Dir = filepath.Join(r.OutputArtifactDir, fmt.Sprintf("%d-%s", i+1, s.name))
 		fmt.Fprintf(c.err, "%s: %s into %s\n", s.name, s.where, one.Dir)

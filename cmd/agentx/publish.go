@@ -17,7 +17,7 @@ type publishCmd struct {
 	Dir         string `arg:"" help:"Folder of a run's artifacts, or of a job's, or a .zip of it."`
 	Print       bool   `help:"Show what would be told to whom, and tell nobody."`
 	PullRequest int    `help:"Number of the pull request; the event's when not given." placeholder:"N" group:"Publishing"`
-	Untrusted   bool   `help:"Believe nothing of the artifacts: check every figure against its records, and draw the pages anew. Always so in a workflow_run." group:"Publishing"`
+	Untrusted   bool   `help:"Believe nothing of the artifacts: check every figure against its records, compare anew, draw the pages anew, and quote what is left. Always so in a workflow_run." group:"Publishing"`
 	publishFlags
 }
 
@@ -40,23 +40,22 @@ func (p *publishCmd) Run(c *console) error {
 	if w.event.Name == "workflow_run" {
 		p.Untrusted = true // whatever ran there could write what it liked
 	}
+	if err := p.checkBaseSHA(); err != nil {
+		return &run.UsageError{Err: err}
+	}
+	if !p.Print { // which asks nobody
+		w.learnHead(c, &p.publishFlags)
+	}
 	dir, remove, err := unpacked(p.Dir)
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
 	defer remove()
-	all, err := foundRuns(dir)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s holds no result", p.Dir)
-	}
-	if p.Untrusted && err == nil {
-		all, err = p.examined(c, dir)
-	}
+	job := &publication{console: c, workplace: w, flags: &p.publishFlags, cell: p.Cell, pullRequest: p.PullRequest, untrusted: p.Untrusted}
+	all, err := p.found(job, dir)
 	if err != nil && !p.Untrusted {
 		return &run.UsageError{Err: err}
 	}
-	job := &publication{console: c, workplace: w, flags: &p.publishFlags, cell: p.cellOf(all)}
-	job.pullRequest = p.PullRequest
 	if p.Print {
 		return errors.Join(err, p.show(c, job, all))
 	}
@@ -64,6 +63,23 @@ func (p *publishCmd) Run(c *console) error {
 		return &refusedError{err: refused}
 	}
 	return err
+}
+
+// found are the results in the folder, and the cell that they are told under where none
+// is given: the one that the job itself used.
+func (p *publishCmd) found(job *publication, dir string) (all []seen, err error) {
+	if p.Untrusted {
+		all, err = p.examined(job, dir)
+	} else {
+		all, err = foundRuns(dir)
+	}
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s holds no result", p.Dir)
+	}
+	if err == nil && job.cell == "" {
+		job.cell = cellOf(all[0].Document)
+	}
+	return all, err
 }
 
 // withoutFiles is the environment without the files that a step writes to.
@@ -75,46 +91,9 @@ func withoutFiles(name string) string {
 	return os.Getenv(name)
 }
 
-// cellOf takes the cell from the result where none is given, as a run would name it.
-func (p *publishCmd) cellOf(all []seen) string {
-	if p.Cell != "" || len(all) == 0 {
-		return p.Cell
-	}
-	d := all[0].Document
-	words := []string{d.Engine.Name, d.Settings.Model}
-	if !all[0].swept() {
-		words = append(words, fmt.Sprintf("c%d", d.Settings.Concurrency))
-	}
-	var named []string
-	for _, w := range words {
-		if w != "" {
-			named = append(named, w)
-		}
-	}
-	return strings.Join(named, "-")
-}
-
-// examined refuses artifacts of strangers that are not in every figure what a run
-// leaves, and draws their pages anew.
-func (p *publishCmd) examined(c *console, dir string) ([]seen, error) {
-	if err := plainFiles(dir); err != nil {
-		return nil, fmt.Errorf("the artifacts are refused: %w", err)
-	}
-	all, err := foundRuns(dir)
-	if err != nil {
-		return nil, fmt.Errorf("the artifacts are refused: %w", err)
-	}
-	for _, s := range all {
-		if err := examine(c, s); err != nil {
-			return nil, fmt.Errorf("the artifacts are refused: %w", err)
-		}
-		s.Document.Command = nil // nobody is to be told to type what strangers wrote
-	}
-	return all, nil
-}
-
 // show says what would be told.
 func (p *publishCmd) show(c *console, job *publication, all []seen) error {
+	job.base = baseOf(all)
 	for _, s := range all {
 		if p.Store != "" {
 			fmt.Fprintf(c.out, "store: %s would go to %s under %s\n", s.Dir, p.Store, job.key(s))
@@ -122,7 +101,7 @@ func (p *publishCmd) show(c *console, job *publication, all []seen) error {
 	}
 	answers := answersOf(all)
 	for _, s := range answers {
-		o, content := job.asked(job.cellOf(s, len(answers) > 1)), job.content(s, "")
+		o, content := job.asked(job.cellOf(s, len(answers) > 1)), job.content(&s, "")
 		o.Actions = nil
 		plan, err := github.Plan(o, content)
 		if err != nil {

@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/org/agentx-action/pkg/publish/page"
-	"github.com/org/agentx-action/pkg/result"
 )
 
 // Bounds of artifacts that strangers made.
@@ -113,44 +110,4 @@ func plainFiles(dir string) error {
 		}
 		return nil
 	})
-}
-
-// maxFaults bounds what is said of an artifact.
-const maxFaults = 5
-
-// examine proves a run's folder from its records on, and draws its page and pictures
-// anew: those that came could hold anything.
-func examine(c *console, s seen) error {
-	for _, dir := range append([]string{s.Dir}, baselineDirs(s.Dir)...) {
-		problems, err := result.Check(dir)
-		if err != nil {
-			return err
-		}
-		var errs errorList
-		for _, p := range problems[:min(len(problems), maxFaults)] {
-			errs.add(errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
-		}
-		if err := errs.join(); err != nil {
-			return err
-		}
-	}
-	root, err := os.OpenRoot(s.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := errors.Join(root.RemoveAll(result.FolderCharts), ifThere(root.Remove(result.FileReport))); err != nil {
-		return err
-	}
-	if err := result.WriteManifest(s.Dir, s.Document.RunID); err != nil {
-		return err
-	}
-	return writeReport(c, s.Dir, page.Options{Comparison: s.comparison, AgainstFixed: againstFixed(s.Dir, s.Document)})
-}
-
-func ifThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

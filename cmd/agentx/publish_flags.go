@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
@@ -17,11 +20,22 @@ import (
 type publishFlags struct {
 	Comment  string `enum:"sticky,update,off" default:"sticky" help:"The pull request's comment: sticky is updated in place, and made anew when the verdict gets worse; update is only updated; off." placeholder:"HOW" group:"Publishing"`
 	CheckRun string `help:"Name of a check run to make at the commit; none when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
-	Cell     string `help:"Name of this point of a matrix: each has a comment and a history of its own. From engine, model and concurrency when not given." placeholder:"NAME" group:"Publishing" config:"substitute"`
+	Cell     string `help:"Name of this point of a matrix: each has a comment and a history of its own. From engine, model, tensor parallelism and concurrency when not given; of artifacts the one that their run had." placeholder:"NAME" group:"Publishing" config:"substitute"`
+	BaseSHA  string `name:"base-sha" help:"Commit that the base of this job (--base-image and the like) was built from; the tip of the pull request's base branch when not given, so name it where that is not what was built, as a merge base." placeholder:"SHA" group:"Publishing" config:"substitute"`
 	// Of the store, but only a job of GitHub's knows which repository's.
 	CompareBranch string `help:"In a workflow, the branch whose newest accepted runs in --store are the base; the pull request's base branch, or the branch itself, when not given; none for no base." placeholder:"NAME" group:"Publishing" config:"substitute"`
 	GitHubToken   string `name:"github-token" env:"GITHUB_TOKEN" help:"Token for the comment and the check run; GITHUB_TOKEN when not given." placeholder:"TOKEN" group:"Publishing" config:"substitute,secret"`
 	storeFlags
+}
+
+// wholeCommit is a commit as git writes it in full, by SHA-1 or SHA-256.
+var wholeCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+func (f *publishFlags) checkBaseSHA() error {
+	if f.BaseSHA == "" || wholeCommit.MatchString(f.BaseSHA) {
+		return nil
+	}
+	return fmt.Errorf("--base-sha %s: want a whole commit, 40 hexadecimal digits in lower case, as git rev-parse writes it", strconv.QuoteToASCII(f.BaseSHA[:min(len(f.BaseSHA), 80)]))
 }
 
 // workplace is where this program runs, as GitHub's runner tells it. Outside of one
@@ -85,17 +99,40 @@ func dig(v any, path ...string) any {
 // which may read and nothing else.
 func (w *workplace) strangers() bool { return w.event.Fork && w.event.Name == "pull_request" }
 
-// runURL is the page of this job's run.
+// measured is the run that did the work: the one that a workflow_run tells of, or this
+// job's own. Told of again, it is the same run.
+func (w *workplace) measured() (id, attempt int64) {
+	if m := w.event.Measured; m.ID != 0 {
+		return m.ID, m.Attempt
+	}
+	return w.github.RunID, w.github.RunAttempt
+}
+
+// runURL is the page of that run.
 func (w *workplace) runURL() string {
+	m := w.event.Measured
+	if m.URL == "" {
+		return w.pageOf(w.measured())
+	}
+	return attemptOf(m.URL, m.Attempt)
+}
+
+// ownURL is the page of this job's run.
+func (w *workplace) ownURL() string { return w.pageOf(w.github.RunID, w.github.RunAttempt) }
+
+func (w *workplace) pageOf(id, attempt int64) string {
 	g := w.github
-	if g.RunID == 0 || g.Repository == "" {
+	if id == 0 || g.Repository == "" {
 		return ""
 	}
-	u := fmt.Sprintf("%s/%s/actions/runs/%d", strings.TrimSuffix(g.ServerURL, "/"), g.Repository, g.RunID)
-	if g.RunAttempt > 1 {
-		u += fmt.Sprintf("/attempts/%d", g.RunAttempt)
+	return attemptOf(fmt.Sprintf("%s/%s/actions/runs/%d", strings.TrimSuffix(g.ServerURL, "/"), g.Repository, id), attempt)
+}
+
+func attemptOf(page string, attempt int64) string {
+	if attempt > 1 {
+		page += fmt.Sprintf("/attempts/%d", attempt)
 	}
-	return u
+	return page
 }
 
 // runner names the machine.
@@ -113,7 +150,7 @@ func (w *workplace) runner() string {
 func (f *publishFlags) github(w *workplace, cell string) github.Options {
 	o := github.Options{
 		Token: f.GitHubToken, APIURL: w.github.APIURL, GraphQLURL: w.github.GraphqlURL, ServerURL: w.github.ServerURL,
-		Proxy: *httpproxy.FromEnvironment(), Repository: w.github.Repository, Workflow: w.github.Workflow, Cell: cell,
+		Proxy: *httpproxy.FromEnvironment(), Repository: w.github.Repository, Workflow: cmp.Or(w.event.Measured.Workflow, w.github.Workflow), Cell: cell,
 		Event: w.event, CheckRun: f.CheckRun, Actions: w.Action,
 	}
 	switch f.Comment {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/org/agentx-action/pkg/publish/github"
 	"github.com/org/agentx-action/pkg/publish/store"
+	"github.com/org/agentx-action/pkg/result/compare"
 )
 
 // publication is what a job measured, on its way to whoever is to be told.
@@ -18,14 +20,17 @@ type publication struct {
 	reproduce []string
 	quiet     bool // say it in the job, not in the pull request
 
-	pullRequest int  // instead of the event's
-	warned      bool // that there is no token
+	pullRequest int   // instead of the event's
+	untrusted   bool  // the artifacts came from a job whose code others wrote
+	base        *seen // measured in the same job; nil where none was
+	warned      bool  // that there is no token
 }
 
 // publish uploads every run, and tells GitHub of those that are an answer. Nothing
 // that is refused keeps the rest from being told; the error joins it all.
 func (p *publication) publish(all []seen, failed error) error {
 	var errs errorList
+	p.base = baseOf(all)
 	where := map[string]string{}
 	for _, s := range all {
 		ref, err := p.upload(s)
@@ -35,13 +40,13 @@ func (p *publication) publish(all []seen, failed error) error {
 	answers := answersOf(all)
 	var told outputs
 	for i, s := range answers {
-		c := p.content(s, where[s.Dir])
+		c := p.content(&s, where[s.Dir])
 		switch last := i == len(answers)-1; {
 		case failed == nil || !last || s.Document.Outcome.Error != "":
 		case c.Comparison == nil:
-			c.NotCompared = failed.Error()
+			c.NotCompared = p.why(failed)
 		default: // of a point that did not come to a result
-			p.Errorf("%s", p.secrets.Mask(failed.Error()))
+			p.Errorf("%s", p.why(failed))
 			told.standings = append(told.standings, github.Failed)
 		}
 		outcome, err := p.tellGitHub(c, p.cellOf(s, len(answers) > 1))
@@ -52,12 +57,32 @@ func (p *publication) publish(all []seen, failed error) error {
 		told.set(p)
 	}
 	if len(answers) == 0 && failed != nil {
-		c := github.Content{Failed: failed.Error(), Provenance: p.provenance("")}
+		c := github.Content{Failed: p.why(failed), Provenance: p.provenance(nil, "")}
 		outcome, err := p.tellGitHub(c, p.cell)
 		errs.add(err)
 		p.SetOutput("verdict", string(outcome.Standing))
 	}
 	return errs.join()
+}
+
+// why are the words of an error that are told. Those of a refusal of strangers' artifacts
+// repeat what stands in them, and stay in the log.
+func (p *publication) why(failed error) string {
+	var refused *refusedArtifacts
+	if errors.As(failed, &refused) {
+		return refused.told()
+	}
+	return p.secrets.Mask(failed.Error())
+}
+
+// baseOf is the base's first run, where one was measured.
+func baseOf(all []seen) *seen {
+	for i := range all {
+		if all[i].base {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 // answersOf leaves out repeats and the base, which are in the comparison.
@@ -79,8 +104,8 @@ func (p *publication) cellOf(s seen, several bool) string {
 }
 
 // content is what there is to tell of a run.
-func (p *publication) content(s seen, where string) github.Content {
-	c := github.Content{Head: s.Document, Comparison: s.comparison, Provenance: p.provenance(where)}
+func (p *publication) content(s *seen, where string) github.Content {
+	c := github.Content{Head: s.Document, Comparison: s.comparison, Claimed: p.untrusted, Provenance: p.provenance(s, where)}
 	if c.Comparison == nil {
 		c.AgainstFixed = againstFixed(s.Dir, s.Document)
 		c.NotCompared = s.uncompared
@@ -94,11 +119,22 @@ func (p *publication) content(s seen, where string) github.Content {
 	return c
 }
 
-func (p *publication) provenance(where string) github.Provenance {
-	base, _ := dig(p.workplace.github.Event, "pull_request", "base", "sha").(string)
-	return github.Provenance{
-		SHA: p.event.HeadSHA, BaseSHA: base, Runner: p.runner(), RunURL: p.runURL(), ResultURL: where, Reproduce: p.reproduce,
+// provenance of a result; of none at all where it is nil. A base is named only where
+// there was one: measured in this job, or compared with.
+func (p *publication) provenance(s *seen, where string) github.Provenance {
+	v := github.Provenance{SHA: p.event.HeadSHA, RunURL: p.runURL(), ResultURL: where, Reproduce: p.reproduce}
+	if measured := p.event.Measured; measured.ID == 0 && !p.untrusted {
+		v.Runner = p.runner() // else it was another's
+	} else {
+		v.SummaryURL = p.ownURL()
 	}
+	switch {
+	case p.base != nil:
+		v.BaseSHA, v.BaseClaimed = p.baseSHA(p.base)
+	case s != nil && s.comparison != nil && s.comparison.Verdict != compare.Refused:
+		v.BaseSHA = storedCommits(s.comparison.Base.Runs)
+	}
+	return v
 }
 
 // tellGitHub writes summary, annotations, comment and check run.
@@ -112,6 +148,9 @@ func (p *publication) tellGitHub(c github.Content, cell string) (github.Outcome,
 	if o.Token == "" && !p.warned && (o.Comments != github.CommentOff || o.CheckRun != "") && (p.event.PullRequest > 0 || p.event.Find || o.PullRequest > 0) {
 		p.warned = true
 		p.warn(p.workplace, "The pull request is told nothing, since there is no token: give github-token, or set GITHUB_TOKEN.")
+	}
+	if o.CheckRun != "" && p.event.HeadSHA == "" {
+		fmt.Fprintf(p.err, "note: no check run %s: the event %s names no commit to make it at\n", o.CheckRun, p.event.Name)
 	}
 	outcome, err := github.Publish(p.telling(), o, c)
 	if outcome.CommentURL != "" {
@@ -171,20 +210,20 @@ func (p *publication) put(s seen, f *storeFlags) (u store.Uploaded, err error) {
 // key is where a run is kept. What a base measured never stands where a baseline of
 // the branch is read: its commit is another.
 func (p *publication) key(s seen) store.Key {
-	g := p.workplace.github
-	owner, repo := g.Repo()
+	owner, repo := p.workplace.github.Repo()
+	id, attempt := p.measured()
 	k := store.Key{
 		Series: store.Series{Owner: owner, Repo: repo, Cell: p.cellOf(s, s.swept()), Ref: store.RefOf(p.workplace.store)},
-		Time:   s.Document.StartedAt, SHA: p.event.HeadSHA, Run: strconv.FormatInt(g.RunID, 10), Attempt: int(g.RunAttempt),
+		Time:   s.Document.StartedAt, SHA: p.event.HeadSHA, Run: strconv.FormatInt(id, 10), Attempt: int(attempt),
 	}
 	if s.base {
 		k.Ref = "base-of-" + k.Ref
-		k.SHA, _ = dig(g.Event, "pull_request", "base", "sha").(string)
+		k.SHA, _ = p.baseSHA(&s)
 	}
 	if owner == "" {
 		k.Owner, k.Repo = "local", "local"
 	}
-	if g.RunID == 0 {
+	if id == 0 {
 		k.Run = s.Document.RunID
 	}
 	return k

@@ -48,7 +48,7 @@ func (o *outputs) set(p *publication) {
 	p.SetOutput("trusted", strconv.FormatBool(!o.mistrust))
 	a := &o.of
 	p.SetOutput("result-path", p.relative(filepath.Join(a.Dir, result.FileResult)))
-	if a.told.Comparison != nil {
+	if a.told.Comparison != nil && !a.unkept {
 		p.SetOutput("comparison-path", p.relative(filepath.Join(a.Dir, result.FileComparison)))
 	}
 	p.SetOutput("result-url", a.told.Provenance.ResultURL)

@@ -36,6 +36,7 @@ func (r *replayCmd) Run(c *console) error {
 type seen struct {
 	run.Report
 	comparison *compare.Comparison // nil without a base, and where none could be made
+	unkept     bool                // the comparison is told of and lies in no file
 	gate       error               // trips an exit code although nothing failed
 	base       bool                // it is of what the engine under test is held against
 	repeat     bool                // of one that is there already

@@ -43,6 +43,7 @@ func (r *runCmd) Run(c *console, parsed *kong.Context) error {
 // keep uploads what was measured, and tells nobody else: the pull request is told by
 // the Action, or by agentx publish.
 func (r *runCmd) keep(c *console, w *workplace, all []seen, err error) error {
+	w.learnHead(c, &r.publishFlags)
 	p := r.publication(c, w)
 	var errs errorList
 	for _, s := range all {
@@ -69,6 +70,12 @@ func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen
 		if both, err = r.sides(in); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.checkBaseSHA(); err != nil {
+		return nil, &run.UsageError{Err: err}
+	}
+	if r.BaseSHA != "" && !r.alternates() {
+		fmt.Fprintln(c.err, "note: without effect: --base-sha, since no base is measured in this job")
 	}
 	if r.file != nil {
 		fmt.Fprintf(c.err, "settings from %s\n", r.file.Name)
@@ -98,6 +105,7 @@ func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen
 	}
 	r.askCredentials(c, w)
 	o.Effective = r.record(parsed, o, plan, both)
+	o.Other = map[string]string{otherCell: r.cell()}
 	if r.alternates() {
 		return r.alternate(c, o, both)
 	}

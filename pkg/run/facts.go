@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"runtime"
@@ -127,6 +128,7 @@ func (s *session) settingsFacts() result.Settings {
 		Counting:               s.Counting, Model: s.model(), SLOs: s.SLOs, SliceS: set.SliceDurationS,
 		Other: map[string]string{},
 	}
+	maps.Copy(f.Other, s.Other)
 	f.ExtraInputs = s.extraInputs()
 	if s.sweep != "" {
 		f.Other["sweep"] = s.sweep

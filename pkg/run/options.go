@@ -19,8 +19,9 @@ import (
 // Options is what a replay is asked to be. What a rule set may fill in or refuse
 // stands in Settings; the rest is free.
 type Options struct {
-	Command        []string // as typed, secrets removed
-	Effective      []byte   // the configuration as a file that would ask for the same, secrets masked; nil = none is kept
+	Command        []string          // as typed, secrets removed
+	Effective      []byte            // the configuration as a file that would ask for the same, secrets masked; nil = none is kept
+	Other          map[string]string // what else to keep with the settings
 	Scenario       string
 	Demo           bool // no rule set, and short: say in one line that the run does not count
 	UnsafeOverride bool

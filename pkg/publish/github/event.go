@@ -28,6 +28,16 @@ type Event struct {
 	// Find: a workflow_run of a pull request whose number the payload doesn't have,
 	// as always with forks.
 	Find bool
+	// Measured is the run that a workflow_run tells of, which did the work; zero for
+	// other events, where that is the job's own.
+	Measured Measured
+}
+
+// Measured is a workflow run by what GitHub says of it.
+type Measured struct {
+	ID, Attempt int64
+	URL         string // of its page
+	Workflow    string // the workflow's name, as its jobs have it in GITHUB_WORKFLOW
 }
 
 // maxPayload bounds a payload; GitHub's own limit is 25 MB.
@@ -71,7 +81,12 @@ type payload struct {
 		Number      int       `json:"number"`
 		PullRequest *struct{} `json:"pull_request"`
 	} `json:"issue"`
+	Workflow    any `json:"workflow"` // an object; of a schedule or a dispatch a path
 	WorkflowRun *struct {
+		ID             int64         `json:"id"`
+		Attempt        int64         `json:"run_attempt"`
+		URL            string        `json:"html_url"`
+		Name           string        `json:"name"`
 		Event          string        `json:"event"`
 		HeadSHA        string        `json:"head_sha"`
 		HeadBranch     string        `json:"head_branch"`
@@ -139,11 +154,23 @@ func ParseEvent(name string, data []byte, repository, ref, sha string) (Event, e
 	return e, nil
 }
 
+func (p *payload) workflowName() string {
+	workflow, _ := p.Workflow.(map[string]any)
+	name, _ := workflow["name"].(string)
+	return name
+}
+
 // workflowRun takes over what a finished workflow was about. The run itself happens on
 // the default branch, with its rights, so nothing of it is trusted.
 func (e *Event) workflowRun(p *payload, repository string) {
 	run := p.WorkflowRun
 	e.HeadSHA = run.HeadSHA
+	e.Measured = Measured{ID: run.ID, Attempt: max(run.Attempt, 1), URL: run.URL, Workflow: p.workflowName()}
+	if e.Measured.Workflow == "" {
+		// Second, since GitHub has been seen to put the run's title here, which a pull
+		// request's author writes.
+		e.Measured.Workflow = run.Name
+	}
 	e.Fork = !run.HeadRepository.is(repository)
 	if run.Event != "pull_request" && run.Event != "pull_request_target" {
 		return

@@ -29,9 +29,9 @@ func TestReadEvent(t *testing.T) {
 		{"pull_request", "pull_request_target", "refs/heads/main", Event{PullRequest: 7, HeadSHA: fastSHA}},
 		{"pull_request_fork", "pull_request", "refs/pull/8/merge", Event{PullRequest: 8, HeadSHA: forkSHA, Fork: true}},
 		{"pull_request_fork", "pull_request_target", "refs/heads/main", Event{PullRequest: 8, HeadSHA: forkSHA, Fork: true}},
-		{"workflow_run", "workflow_run", "refs/heads/main", Event{PullRequest: 7, HeadSHA: fastSHA}},
-		{"workflow_run_fork", "workflow_run", "refs/heads/main", Event{HeadSHA: forkSHA, Fork: true, HeadOwner: "forker", HeadBranch: "patch-1", Find: true}},
-		{"workflow_run_push", "workflow_run", "refs/heads/main", Event{HeadSHA: mainSHA}},
+		{"workflow_run", "workflow_run", "refs/heads/main", Event{PullRequest: 7, HeadSHA: fastSHA, Measured: Measured{77, 1, "https://github.com/org/engine/actions/runs/77", "benchmark"}}},
+		{"workflow_run_fork", "workflow_run", "refs/heads/main", Event{HeadSHA: forkSHA, Fork: true, HeadOwner: "forker", HeadBranch: "patch-1", Find: true, Measured: Measured{78, 2, "https://github.com/org/engine/actions/runs/78", "benchmark"}}},
+		{"workflow_run_push", "workflow_run", "refs/heads/main", Event{HeadSHA: mainSHA, Measured: Measured{79, 1, "", "benchmark"}}},
 		{"schedule", "schedule", "refs/heads/main", Event{HeadSHA: runSHA, Trusted: true}},
 		{"workflow_dispatch", "workflow_dispatch", "refs/heads/main", Event{HeadSHA: runSHA, Trusted: true}},
 		{"workflow_dispatch", "workflow_dispatch", "refs/heads/fork-lookalike", Event{HeadSHA: runSHA}},
@@ -134,7 +134,7 @@ func TestWebhookExamples(t *testing.T) {
 			}
 			if run, ok := m["workflow_run"].(map[string]any); ok && e.Name == "workflow_run" {
 				runs++
-				if got.HeadSHA != run["head_sha"] {
+				if got.HeadSHA != run["head_sha"] || float64(got.Measured.ID) != run["id"] || got.Measured.URL != run["html_url"] || got.Measured.Workflow == "" {
 					t.Errorf("%s: %+v", e.Name, got)
 				}
 			}

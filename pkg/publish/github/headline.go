@@ -74,6 +74,9 @@ func sentences(c *Content, s Standing) []string {
 	} else if s != Failed || c.NotCompared != "" {
 		say("Not compared:", cmp.Or(c.NotCompared, "there is no result of the base"))
 	}
+	if c.Claimed && c.Head != nil {
+		say("Whose word it is:", claimed)
+	}
 	return list
 }
 
@@ -94,6 +97,9 @@ func failures(c *Content) string {
 	}
 	return text + "\n\n"
 }
+
+// claimed says how far a result of others can be believed.
+const claimed = "every figure, finding and verdict was computed here from the records in the artifacts; the records themselves, and what the run says of its engine and settings, are those of a job whose code the pull request could change."
 
 // counts says whether the run counts at all.
 func counts(d *result.Document) string {
@@ -140,7 +146,11 @@ func provenance(w io.Writer, o *Options, c *Content) error {
 		}
 	}
 	add("commit", cmp.Or(p.SHA, o.Event.HeadSHA))
-	add("base", p.BaseSHA)
+	if p.BaseClaimed {
+		add("base, as the artifacts say,", p.BaseSHA)
+	} else {
+		add("base", p.BaseSHA)
+	}
 	image := p.Image
 	if d != nil {
 		image = cmp.Or(image, d.Engine.Image)

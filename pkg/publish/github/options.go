@@ -71,6 +71,9 @@ type Content struct {
 	NotCompared string
 	// Failed says why there is no result, e.g. what the engine died of.
 	Failed string
+	// Claimed: the artifacts came from a job whose code others wrote. What was computed
+	// from them stands; what they say of themselves is their word.
+	Claimed bool
 	// Provenance of the result.
 	Provenance Provenance
 }
@@ -78,11 +81,16 @@ type Content struct {
 // Provenance is where a result comes from, as far as its document doesn't say. What is
 // empty there is taken from the document.
 type Provenance struct {
-	SHA     string // commit measured
-	BaseSHA string
-	Image   string // engine's image by digest
-	Runner  string // of the job
-	RunURL  string // of the job, made from the environment
+	SHA string // commit measured
+	// BaseSHA is the commit that it was held against, or several of them; empty where it
+	// is not known. BaseClaimed: only the artifacts say so.
+	BaseSHA     string
+	BaseClaimed bool
+	Image       string // engine's image by digest
+	Runner      string // of the job
+	RunURL      string // of the job that measured, by GitHub's own word
+	// SummaryURL is where the job's summary can be read; empty means at RunURL.
+	SummaryURL string
 	// ResultURL is where the artifacts lie.
 	ResultURL string
 	// Reproduce is the command line that measures the same on one's own machine.

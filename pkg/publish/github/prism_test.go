@@ -103,7 +103,7 @@ func described(t *testing.T, dir string) string {
 	doc := *readInto[map[string]any](t, filepath.Join(dir, "node_modules", "@octokit", "openapi", "generated", "api.github.com.json"))
 	paths, kept := doc["paths"].(map[string]any), map[string]any{}
 	for _, path := range []string{"/user", "/repos/{owner}/{repo}/issues/{issue_number}/comments", "/repos/{owner}/{repo}/issues/comments/{comment_id}",
-		"/repos/{owner}/{repo}/check-runs", "/repos/{owner}/{repo}/pulls", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls"} {
+		"/repos/{owner}/{repo}/check-runs", "/repos/{owner}/{repo}/pulls", "/repos/{owner}/{repo}/pulls/{pull_number}", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls"} {
 		if paths[path] == nil {
 			t.Fatalf("GitHub describes no %s", path)
 		}
@@ -138,8 +138,13 @@ func TestRequestsKeepToTheAPI(t *testing.T) {
 	j.AddComment(7, githubtest.Job, bodyOf(t, unchanged(t)).String())
 	j.must(t, unchanged(t), Unchanged)
 	j.AddPull(githubtest.Pull{Number: 2, State: "open", HeadSHA: "abc0002", HeadOwner: "forker", HeadBranch: "patch-1"})
+	j.AddPull(githubtest.Pull{Number: 9, State: "open", HeadSHA: fastSHA, HeadOwner: "org", HeadBranch: "fast"})
 	j.Event = Event{Name: "workflow_run", Find: true, HeadSHA: "abc0002", HeadOwner: "forker", HeadBranch: "renamed"}
 	j.must(t, unchanged(t), Created)
+
+	if sha, err := HeadSHA(t.Context(), j.Options, 9); err != nil || sha != fastSHA {
+		t.Errorf("%q, %v", sha, err)
+	}
 
 	seen := map[string]int{}
 	for _, r := range j.Requests() {

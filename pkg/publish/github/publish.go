@@ -143,7 +143,9 @@ func Plan(o Options, c Content) (Planned, error) {
 	default:
 		step("no comment: the event %q has no pull request", table.Plain(o.Event.Name, nameWidth))
 	}
-	if o.CheckRun != "" && o.Event.HeadSHA != "" {
+	if o.CheckRun != "" && o.Event.HeadSHA == "" {
+		step("no check run: the event %q names no commit", table.Plain(o.Event.Name, nameWidth))
+	} else if o.CheckRun != "" {
 		step("check run %q on %s: %s", table.Plain(o.CheckRun, nameWidth), table.Plain(o.Event.HeadSHA, nameWidth), p.Standing.Conclusion())
 	}
 	if o.Token == "" {

@@ -577,6 +577,20 @@ func TestFindPullRequest(t *testing.T) {
 	}
 }
 
+// A comment on a pull request names no commit; GitHub is asked for it.
+func TestHeadSHA(t *testing.T) {
+	for n, want := range map[int]string{8: fastSHA, 7: "no commit", 6: "refused"} {
+		bubble(t, fmt.Sprint(n), func(t *testing.T) {
+			j := newJob(t)
+			j.AddPull(githubtest.Pull{Number: 8, State: "open", HeadSHA: fastSHA, HeadOwner: "org", HeadBranch: "x"})
+			sha, err := HeadSHA(t.Context(), j.Options, n)
+			if err == nil && sha != want || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, %v; want %q", sha, err, want)
+			}
+		})
+	}
+}
+
 func TestWorse(t *testing.T) {
 	for _, c := range []struct {
 		f    compare.Finding

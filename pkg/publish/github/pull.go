@@ -1,8 +1,10 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	gh "github.com/google/go-github/v62/github"
@@ -55,6 +57,32 @@ func (c *client) pullRequest(ctx context.Context, o *Options) (int, error) {
 	}
 	return 0, none
 }
+
+// HeadSHA asks GitHub for the commit that a pull request has at this moment, for events
+// that don't say it, as a comment on one.
+func HeadSHA(ctx context.Context, o Options, number int) (string, error) {
+	c, err := newClient(&o)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Budget, defaultBudget))
+	defer cancel()
+	var pr *gh.PullRequest
+	err = c.retry.do(ctx, finding, func() (err error) {
+		pr, _, err = c.PullRequests.Get(ctx, c.owner, c.repo, number)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if sha := pr.GetHead().GetSHA(); commit.MatchString(sha) {
+		return sha, nil
+	}
+	return "", fmt.Errorf("github: pull request %d has no commit at its head", number)
+}
+
+// commit is a whole hash, SHA-1's or SHA-256's.
+var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // maxPullPages bounds a search among pull requests.
 const maxPullPages = 10

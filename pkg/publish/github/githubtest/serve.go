@@ -52,6 +52,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string, body
 		s.oneComment(w, r, at(2), body)
 	case rest == "pulls" && r.Method == http.MethodGet:
 		s.listPulls(w, r, "")
+	case len(part) == 2 && part[0] == "pulls" && r.Method == http.MethodGet:
+		s.onePull(w, int(at(1)))
 	case len(part) == 3 && part[0] == "commits" && part[2] == "pulls" && r.Method == http.MethodGet:
 		s.listPulls(w, r, part[1])
 	case rest == "check-runs" && r.Method == http.MethodPost:
@@ -155,12 +157,26 @@ func (s *Server) listPulls(w http.ResponseWriter, r *http.Request, commit string
 		case commit == "" && strings.Contains(q.Get("head"), ":") && q.Get("head") != label: // without ":" GitHub takes no notice of it
 			continue
 		}
-		list = append(list, map[string]any{
-			"number": p.Number, "state": p.State,
-			"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadBranch, "label": label, "user": map[string]any{"login": p.HeadOwner}},
-		})
+		list = append(list, p.shown())
 	}
 	page(w, r, list)
+}
+
+func (s *Server) onePull(w http.ResponseWriter, number int) {
+	for _, p := range s.pulls {
+		if p.Number == number {
+			send(w, http.StatusOK, p.shown())
+			return
+		}
+	}
+	answer(w, NotFound)
+}
+
+func (p *Pull) shown() map[string]any {
+	return map[string]any{
+		"number": p.Number, "state": p.State,
+		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadBranch, "label": p.HeadOwner + ":" + p.HeadBranch, "user": map[string]any{"login": p.HeadOwner}},
+	}
 }
 
 func (s *Server) checkRun(w http.ResponseWriter, body []byte) {
