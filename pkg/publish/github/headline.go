@@ -37,12 +37,18 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 		if !moved {
 			name = "Nothing moved"
 		}
-		return table.Figures(w, name, list, md)
+		if err := table.Figures(w, name, list, md); err != nil || len(list) == 0 {
+			return err
+		}
+		_, err := io.WriteString(w, legend)
+		return err
 	case c.Head != nil && s != Failed:
 		return table.Headline(w, c.Head, md)
 	}
 	return nil
 }
+
+const legend = "_\\*: the verdict rests on these. In brackets: where the change lies, by the spread of what was measured. Seen from: the least change that would have shown._\n"
 
 // alone tells whether a head has nothing to be held against.
 func alone(c *Content) bool {
