@@ -140,11 +140,15 @@ func endless() sim.Config {
 // virtual minutes. Every request is held against the engine's own count.
 func TestThirtyMinutes(t *testing.T) {
 	cfg := endless()
+	seconds, least := 1800.0, 1000
+	if raceEnabled { // the shortest that the rules allow, since it takes minutes
+		seconds, least = 900, 500
+	}
 	e := virtually(t, cfg, Options{
 		Scenario: scenario.InferenceX, UnsafeOverride: true,
 		Source: Source{Paths: []string{tracetest.Folder(t)}},
 		Settings: scenario.Settings{
-			Concurrency: []int{8}, RandomSeed: p(uint64(42)), TraceIdleGapCapS: p(2.0), BenchmarkDurationS: p(1800.0),
+			Concurrency: []int{8}, RandomSeed: p(uint64(42)), TraceIdleGapCapS: p(2.0), BenchmarkDurationS: p(seconds),
 		},
 	})
 	measured, joins, recycles := 0, 0, 0
@@ -165,8 +169,8 @@ func TestThirtyMinutes(t *testing.T) {
 		}
 	}
 	t.Logf("%d records, %d measured, %d join turns, %d trees played whole", len(e.records), measured, joins, recycles)
-	if measured < 1000 || joins < 3 || recycles < 1 {
-		t.Errorf("%d measured requests, %d join turns, %d recycled trees; want at least 1000, 3 and 1", measured, joins, recycles)
+	if measured < least || joins < 3 || recycles < 1 {
+		t.Errorf("%d measured requests, %d join turns, %d recycled trees; want at least %d, 3 and 1", measured, joins, recycles, least)
 	}
 	checkCounters(t, &e)
 	for _, f := range e.doc.Validity.Findings {
