@@ -171,7 +171,7 @@ func TestSnippets(t *testing.T) {
 		}
 		for _, b := range blocks {
 			snippet, _, _ := strings.Cut(b, "```")
-			if strings.HasPrefix(snippet, "on:") {
+			if strings.Contains(snippet, "\njobs:\n") {
 				continue // a workflow: TestWorkflowsPlan
 			}
 			file := filepath.Join(t.TempDir(), "agentx.yaml")

@@ -100,8 +100,8 @@ func TestWorkflowsPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		if filepath.Ext(file) == ".md" {
-			_, rest, _ := strings.Cut(string(text), "```yaml\non:")
-			snippet, _, _ := strings.Cut("on:"+rest, "```")
+			_, rest, _ := strings.Cut(string(text), "```yaml\nname:")
+			snippet, _, _ := strings.Cut("name:"+rest, "```")
 			text = []byte(snippet)
 		}
 		for _, with := range usesOfOurs(t, file, text) {
