@@ -147,7 +147,7 @@ func TestHostile(t *testing.T) {
 			comments++
 		case html.TextNode:
 			inCode := n.Parent != nil && n.Parent.DataAtom == atom.Code
-			for _, bad := range []string{"@team", "@evil", "#1", "GH-2", "#3"} {
+			for _, bad := range []string{"@team", "@evil", "#1", "GH-2", "#3", "://evil", "www.evil"} {
 				if !inCode && strings.Contains(n.Data, bad) {
 					t.Errorf("%q in %q", bad, n.Data)
 				}
