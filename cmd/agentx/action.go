@@ -37,7 +37,7 @@ func (a *actionRunCmd) Run(c *console, parsed *kong.Context) error {
 	c.muzzle(a.secrets(), slices.Concat(a.Args, a.EngineCommand, a.BaseEngineCommand))
 	w, err := newWorkplace(actions.New(actions.WithWriter(c.commands)))
 	if err != nil {
-		return err
+		return c.refuse(nowhere(c), err)
 	}
 	a.settleGate(parsed)
 	c.command = a.reproduce(c, parsed)

@@ -33,7 +33,7 @@ func (a *actionPostCmd) Run(c *console, parsed *kong.Context) error {
 	c.muzzle(a.secrets(), slices.Concat(a.Args, a.EngineCommand, a.BaseEngineCommand))
 	w, err := newWorkplace(actions.New(actions.WithWriter(c.commands)))
 	if err != nil {
-		return err
+		return c.postRefused(nowhere(c), err)
 	}
 	c.sweep()
 	if w.Getenv("STATE_"+statePublished) == "true" {

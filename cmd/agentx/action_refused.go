@@ -22,14 +22,26 @@ func (c *console) refuseInputs(args []string, err error) error {
 	c.muzzle(raw.secrets(), slices.Concat(raw.Args, raw.EngineCommand, raw.BaseEngineCommand))
 	w, failed := newWorkplace(actions.New(actions.WithWriter(c.commands)))
 	if failed != nil {
-		return errors.Join(err, failed)
+		w, err = nowhere(c), errors.Join(err, failed)
 	}
 	if slices.Contains(args, "post") {
 		return c.postRefused(w, err)
 	}
-	p := &publication{console: c, workplace: w, flags: new(publishFlags), cell: get("cell"), quiet: true}
+	return c.refuse(w, err)
+}
+
+// refuse ends a step that can't begin: everybody who looks at the job is told, and
+// nobody else.
+func (c *console) refuse(w *workplace, err error) error {
+	p := &publication{console: c, workplace: w, flags: new(publishFlags), cell: w.GetInput("cell"), quiet: true}
 	w.SaveState(statePublished, "true")
 	return unlessFailed(err, p.publish(nil, err))
+}
+
+// nowhere is the workplace of a job whose event or environment can't be read: there is
+// still somebody who looks at its annotations.
+func nowhere(c *console) *workplace {
+	return &workplace{Action: actions.New(actions.WithWriter(c.commands)), github: &actions.GitHubContext{Actions: true}}
 }
 
 // postRefused is the post step without its inputs.
@@ -40,7 +52,7 @@ func (c *console) postRefused(w *workplace, err error) error {
 		return nil
 	}
 	// The file was changed while the step ran, and the step could not tell of itself.
-	w.Errorf("What the step measured was not published: %v", err)
+	w.Errorf("What the step measured was not published: %s", c.secrets.Mask(oneLine(err)))
 	return err
 }
 

@@ -53,3 +53,60 @@ func TestActionPostRefused(t *testing.T) {
 	h.state[stateDir] = "artifacts"
 	h.run("agentx-post", "action").want(t, exitUsage, "::error::What the step measured was not published: --comment must be one of")
 }
+
+// An event that can't be read is told as a refused input is, and fails the step; the post
+// step has nothing left to do. So is an environment that no runner makes.
+func TestActionEventRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		payload, input, value string
+		env                   string
+		code                  int
+		says                  string
+	}{
+		"an event":                 {payload: "ghs_canary {", code: exitFailed, says: "(GITHUB_EVENT_PATH)"},
+		"an event of another kind": {payload: `{"pull_request": 7}`, code: exitFailed, says: "event payload"},
+		"a number of the run":      {payload: "{}", env: "x", code: exitFailed, says: "GITHUB_RUN_ID"},
+		"an event and an input":    {payload: "{", input: "comment", value: "maybe", code: exitUsage, says: "--comment must be one of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newActionHost(t, "pull")
+			if err := os.WriteFile(h.env["GITHUB_EVENT_PATH"], []byte(c.payload), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h.inputs["github-token"] = "ghs_canary"
+			if c.input != "" {
+				h.inputs[c.input] = c.value
+			}
+			if c.env != "" {
+				h.env["GITHUB_RUN_ID"] = c.env
+			}
+			s := h.run("agentx", "action")
+			s.want(t, c.code, "::error title=AgentX%3A no result::", c.says)
+			if !strings.Contains(s.summary, "**No result:**") || s.outputs["verdict"] != "failed" {
+				t.Errorf("outputs %v, summary:\n%s", s.outputs, s.summary)
+			}
+			post := h.run("agentx-post", "action")
+			post.want(t, exitDone, "nothing is left to do\n")
+			if all := s.log + s.summary + post.log; strings.Contains(all, "canary") || post.summary != "" || h.api.Count("POST ") > 0 {
+				t.Errorf("a secret, or told twice, or to others:\n%s", all+post.summary)
+			}
+		})
+	}
+}
+
+// Several faults are told in one line each, and in the places that have but one they
+// don't run into each other; what is no number is in no title.
+func TestActionFaultsApart(t *testing.T) {
+	t.Parallel()
+	h := newActionHost(t, "pull")
+	h.inputs["fail-on"], h.inputs["concurrency"] = "never,invalid", "abc"
+	s := h.run("agentx", "action")
+	s.want(t, exitUsage, "--concurrency abc: must be a whole number")
+	for _, where := range []string{s.log, s.summary} {
+		if !strings.Contains(where, "never stands alone; --fail-on invalid needs") || strings.Contains(where, "-cabc") {
+			t.Errorf("%s", where)
+		}
+	}
+}

@@ -237,6 +237,9 @@ func TestActionPullRequest(t *testing.T) {
 	if len(comments) != 1 || !strings.Contains(comments[0].Body, actionHead[:7]) || !strings.Contains(comments[0].Body, "https://github.test/octo/engine/actions/runs/55") {
 		t.Fatalf("comments %+v", comments)
 	}
+	if marker, _, _ := strings.Cut(comments[0].Body, "\n"); !strings.HasSuffix(marker, " run=55 attempt=1 -->") {
+		t.Errorf("marker %q", marker)
+	}
 	if strings.Contains(comments[0].Body, actionBase[:7]) { // nothing was compared
 		t.Errorf("a base is named:\n%s", comments[0].Body)
 	}

@@ -26,7 +26,7 @@ func (r *runCmd) cell() string {
 		engine = r.driver(planInput{URL: r.URL})
 	}
 	concurrency := r.Concurrency
-	if strings.Contains(concurrency, ",") {
+	if _, err := strconv.ParseUint(concurrency, 10, 32); err != nil { // several, or refused
 		concurrency = ""
 	}
 	return cellName(engine, model, r.TensorParallelSize, concurrency)

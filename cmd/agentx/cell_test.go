@@ -21,6 +21,7 @@ func TestCell(t *testing.T) {
 		}),
 		"vllm":        run(func(r *runCmd) { r.Engine, r.Concurrency = "vllm", "4,8" }),
 		"sim":         run(func(*runCmd) {}),
+		"sglang":      run(func(r *runCmd) { r.Engine, r.Concurrency = "sglang", "abc" }),
 		"url-c1":      run(func(r *runCmd) { r.URL, r.Concurrency = []string{"http://x"}, "1" }),
 		"kept":        cellOf(&result.Document{Settings: result.Settings{Model: "m", Other: map[string]string{otherCell: "kept"}}}),
 		"sglang-m-c8": cellOf(&result.Document{Engine: result.EngineFacts{Name: "sglang"}, Settings: result.Settings{Model: "m", Concurrency: 8}}),

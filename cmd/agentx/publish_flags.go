@@ -153,6 +153,7 @@ func (f *publishFlags) github(w *workplace, cell string) github.Options {
 		Proxy: *httpproxy.FromEnvironment(), Repository: w.github.Repository, Workflow: cmp.Or(w.event.Measured.Workflow, w.github.Workflow), Cell: cell,
 		Event: w.event, CheckRun: f.CheckRun, Actions: w.Action,
 	}
+	o.Run, o.Attempt = w.measured()
 	switch f.Comment {
 	case "update":
 		o.Comments = github.CommentUpdate

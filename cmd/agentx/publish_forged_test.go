@@ -110,6 +110,9 @@ func TestPublishForgedComparison(t *testing.T) {
 	s := h.run("agentx", "publish", "artifacts", "--store", "kept", "--check-run", "agentx")
 	s.want(t, exitDone, "comment: created")
 	body := h.last()
+	if marker, _, _ := strings.Cut(body, "\n"); !strings.HasSuffix(marker, " run=77 attempt=2 -->") { // not the publishing job's
+		t.Errorf("marker %q", marker)
+	}
 	for where, text := range map[string]string{"the comment": body, "the summary": s.summary, "the check run": fmt.Sprint(h.api.CheckRuns()), "the outputs": fmt.Sprint(s.outputs)} {
 		if strings.Contains(text, "faster") || strings.Contains(text, "IMPROVEMENT") {
 			t.Errorf("%s believes the artifacts:\n%s", where, text)

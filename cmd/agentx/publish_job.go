@@ -72,7 +72,7 @@ func (p *publication) why(failed error) string {
 	if errors.As(failed, &refused) {
 		return refused.told()
 	}
-	return p.secrets.Mask(failed.Error())
+	return p.secrets.Mask(oneLine(failed))
 }
 
 // baseOf is the base's first run, where one was measured.

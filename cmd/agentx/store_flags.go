@@ -14,12 +14,16 @@ type storeFlags struct {
 
 func (f *storeFlags) options() store.Options { return f.s3Options() }
 
-// refuse names what shows to be wrong without asking the store.
+// refuse names what shows to be wrong without asking a store that is elsewhere.
 func (f *storeFlags) refuse() error {
 	if f.Store == "" {
 		return nil
 	}
-	if err := store.Check(f.Store, f.options()); err != nil {
+	err := store.Check(f.Store, f.options())
+	if err == nil {
+		err = store.CheckWritable(f.Store)
+	}
+	if err != nil {
 		return fmt.Errorf("--store: %w", err)
 	}
 	return nil

@@ -291,6 +291,55 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
+// Times that no run has draw nothing, or what the requests cover: they are read from
+// files of others.
+func TestTimesOfNoRun(t *testing.T) {
+	const least, most = math.MinInt64, math.MaxInt64
+	times := []record.Stamp{least, least + 1, -1, 0, 1, 1e9, most - 1, most}
+	for _, start := range times {
+		for _, end := range times {
+			e := evidence(2)
+			e.Start, e.End = start, end
+			pictures := drawn(t, e)
+			if start == least && end == most && len(pictures) != 3 {
+				t.Errorf("%d pictures of requests that are as they should be", len(pictures))
+			}
+			odd := &Evidence{Start: 1e9, End: 601e9}
+			for lane, at := range []record.Stamp{start, end} {
+				n := int64(1000)
+				odd.Record(&record.Record{
+					Asked: record.Asked{Phase: record.PhaseProfiling, Lane: lane * math.MaxInt, Blocks: 10, BlockSize: 64},
+					Seen:  record.Seen{Outcome: record.OK, Sent: min(start, end), FirstToken: at, End: max(start, end), Usage: &record.Usage{PromptTokens: &n, CachedTokens: &n}},
+				})
+				odd.Tree(&record.Tree{Num: lane, Lane: -lane, Start: start, End: end})
+			}
+			drawn(t, odd)
+			odd.Start, odd.End = 0, 0
+			drawn(t, odd)
+		}
+	}
+}
+
+// drawn are the pictures with a course in time that there are.
+func drawn(t *testing.T, e *Evidence) (list []*Chart) {
+	t.Helper()
+	for _, f := range []func(*Evidence) (*Chart, error){InFlight, Lanes, Cache} {
+		c, err := f(e)
+		var absent *Absent
+		switch {
+		case errors.As(err, &absent):
+			continue
+		case err != nil:
+			t.Fatal(err)
+		}
+		if err := c.SVG(io.Discard); err != nil {
+			t.Fatalf("phase %d to %d: %v", e.Start, e.End, err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 // The peaks of bins hold what a count at every point in time gives.
 func TestPeaks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -73,7 +73,15 @@ func (e *Evidence) Tree(t *record.Tree) {
 	}
 }
 
-// window is the measured phase, as far as something was in flight.
+// maxWindow bounds the measured phase, in nanoseconds: ten years, which no run lasts. A
+// longer one would overflow where its length is reckoned with.
+const maxWindow = 10 * 365 * 24 * 3600 * 1_000_000_000
+
+// tooLong tells whether a window is none of a run; to is not before from.
+func tooLong(from, to record.Stamp) bool { return uint64(to-from) > maxWindow }
+
+// window is the measured phase, as far as something was in flight; without a length
+// where neither phase nor requests are of a run.
 func (e *Evidence) window() (from, to record.Stamp) {
 	from, to = e.Start, e.End
 	first, last := record.Stamp(0), record.Stamp(0)
@@ -89,7 +97,14 @@ func (e *Evidence) window() (from, to record.Stamp) {
 	if !to.Seen() || to < from {
 		to = last
 	}
-	return from, max(to, from)
+	to = max(to, from)
+	if tooLong(from, to) {
+		from, to = first, max(last, first)
+	}
+	if tooLong(from, to) {
+		return from, from
+	}
+	return from, to
 }
 
 // since is a stamp in seconds after another.

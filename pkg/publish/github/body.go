@@ -40,7 +40,7 @@ var md = table.Options{Markdown: true}
 
 // newBody writes all sections of a comment. The same content gives the same text.
 func newBody(o *Options, c *Content) (*body, error) {
-	b := &body{marker: marker{workflow: o.Workflow, cell: o.Cell, standing: StandingOf(c)}, whole: address(cmp.Or(c.Provenance.SummaryURL, c.Provenance.RunURL))}
+	b := &body{marker: marker{workflow: o.Workflow, cell: o.Cell, standing: StandingOf(c), run: run{o.Run, o.Attempt}}, whole: address(cmp.Or(c.Provenance.SummaryURL, c.Provenance.RunURL))}
 	against := c.AgainstFixed
 	if c.Comparison != nil && len(c.Comparison.HeadAgainstFixed) > 0 {
 		against = c.Comparison.HeadAgainstFixed

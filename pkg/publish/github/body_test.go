@@ -19,7 +19,7 @@ import (
 
 func bodyOf(t *testing.T, c Content) *body {
 	t.Helper()
-	b, err := newBody(&Options{Workflow: "bench", Cell: "h200"}, &c)
+	b, err := newBody(&Options{Workflow: "bench", Cell: "h200", Run: 77, Attempt: 2}, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestHostile(t *testing.T) {
 			comments++
 		case html.TextNode:
 			inCode := n.Parent != nil && n.Parent.DataAtom == atom.Code
-			for _, bad := range []string{"@team", "@evil", "#1", "GH-2", "#3"} {
+			for _, bad := range []string{"@team", "@evil", "#1", "GH-2", "#3", "://evil", "www.evil"} {
 				if !inCode && strings.Contains(n.Data, bad) {
 					t.Errorf("%q in %q", bad, n.Data)
 				}
@@ -226,7 +226,7 @@ func TestMarker(t *testing.T) {
 	for _, m := range []marker{
 		{},
 		{workflow: "bench", cell: "h200-tp8", standing: Regressed},
-		{workflow: "a --> b", cell: "x=y workflow=z", standing: Worse, superseded: 7},
+		{workflow: "a --> b", cell: "x=y workflow=z", standing: Worse, superseded: 7, run: run{77, 2}},
 		{workflow: "Nacht 🌙\n", cell: "--", standing: "?"},
 	} {
 		text := m.String()

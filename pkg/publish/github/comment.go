@@ -40,6 +40,7 @@ type posted struct {
 	change     Change
 	url        string
 	duplicates int
+	newer      run // whose result stands there; only with Kept
 }
 
 // sync brings the pull request's comment up to date. What may have happened without an
@@ -75,6 +76,11 @@ func (s *sticky) once(ctx context.Context) (posted, error) {
 	text := s.body.String()
 	if len(ours) == 0 {
 		return s.create(ctx, text, false)
+	}
+	for _, c := range ours {
+		if s.body.marker.run.before(c.run) { // that one measured a newer state of the pull request
+			return posted{change: Kept, url: c.GetHTMLURL(), newer: c.run}, nil
+		}
 	}
 	current, older := ours[len(ours)-1], ours[:len(ours)-1]
 	p := posted{url: current.GetHTMLURL(), change: Unchanged}

@@ -26,6 +26,9 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 		title += " · " + name
 	}
 	fmt.Fprintf(w, "### %s %s: %s\n\n", signs[s], table.Inline(title, 2*nameWidth), table.Inline(strings.ToUpper(string(s)), nameWidth))
+	if o.moved != "" {
+		fmt.Fprintf(w, "**An older commit:** the pull request has moved on to %s\n\n", table.Inline(o.moved, nameWidth))
+	}
 	for _, line := range sentences(c, s) {
 		fmt.Fprintf(w, "%s\n\n", line)
 	}

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -29,7 +30,36 @@ const maxMarker = 4096
 type marker struct {
 	workflow, cell string
 	standing       Standing
+	run            run   // that measured; zero where it isn't known, as in comments of before it was kept
 	superseded     int64 // the comment that took its place
+}
+
+// run is a workflow run by its id, which GitHub counts upwards, and by its attempt.
+type run struct{ id, attempt int64 }
+
+// before tells whether a run is known to have begun before another.
+func (r run) before(other run) bool {
+	return r.id > 0 && (r.id < other.id || r.id == other.id && r.attempt < other.attempt)
+}
+
+func (r run) String() string {
+	if r.attempt > 1 {
+		return fmt.Sprintf("%d, attempt %d", r.id, r.attempt)
+	}
+	return strconv.FormatInt(r.id, 10)
+}
+
+// maxRun bounds a run's id and attempt in foreign text: far more than GitHub has
+// counted to, and what every reader of numbers keeps exactly.
+const maxRun = 1 << 53
+
+// readRun is a number of a run; 0 for what is none.
+func readRun(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > maxRun {
+		return 0
+	}
+	return n
 }
 
 // maxName bounds the name of a workflow or cell within the marker, in bytes.
@@ -45,6 +75,9 @@ func encoded(v string) string {
 
 func (m *marker) String() string {
 	text := markerStart + "workflow=" + encoded(m.workflow) + " cell=" + encoded(m.cell) + " standing=" + encoded(string(m.standing))
+	if m.run.id > 0 {
+		text += fmt.Sprintf(" run=%d attempt=%d", m.run.id, m.run.attempt)
+	}
 	if m.superseded != 0 {
 		text += " superseded=" + strconv.FormatInt(m.superseded, 10)
 	}
@@ -74,6 +107,10 @@ func readMarker(body string) (m marker, rest string, ok bool) {
 			m.cell = value
 		case "standing":
 			m.standing = Standing(value)
+		case "run":
+			m.run.id = readRun(value)
+		case "attempt":
+			m.run.attempt = readRun(value)
 		case "superseded":
 			m.superseded, _ = strconv.ParseInt(value, 10, 64)
 		}

@@ -45,6 +45,9 @@ type Options struct {
 	// Workflow and Cell tell this comment from others of the same pull request: one
 	// comment each.
 	Workflow, Cell string
+	// Run and Attempt are GitHub's numbers of the run that measured; 0 where there is
+	// none. An older run's result never takes the place of a newer one's.
+	Run, Attempt int64
 	// Login whose comments are ours; empty: whom the token belongs to.
 	Login string
 	// Event decides which pull request and commit the result is of.
@@ -57,6 +60,10 @@ type Options struct {
 	CheckRun string
 	// Actions gets job summary, annotations and log lines; nil: nobody does.
 	Actions *actions.Action
+
+	// moved is the commit that the pull request has by now; empty where it is the
+	// event's, or nobody was asked.
+	moved string
 }
 
 // Content is what there is to tell. Everything in it may come from others.
@@ -106,6 +113,7 @@ const (
 	Updated   Change = "updated"
 	Unchanged Change = "unchanged"
 	Escalated Change = "escalated" // a new comment, since the verdict got worse
+	Kept      Change = "kept"      // a newer run's result stands there, and stays
 	Skipped   Change = "skipped"   // there is no pull request, or comments are off
 	NotSent   Change = "refused"
 )

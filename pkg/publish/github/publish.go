@@ -48,7 +48,7 @@ func Publish(ctx context.Context, o Options, c Content) (Outcome, error) {
 
 // comment brings the pull request's comment up to date.
 func (c *client) comment(ctx context.Context, o *Options, content *Content, out *Outcome) {
-	n, err := c.pullRequest(ctx, o)
+	n, head, err := c.pullRequest(ctx, o)
 	if err != nil {
 		out.Comment = NotSent
 		out.refuse(o, err)
@@ -57,7 +57,11 @@ func (c *client) comment(ctx context.Context, o *Options, content *Content, out 
 	if out.PullRequest = n; n == 0 {
 		return
 	}
-	b, err := newBody(o, content)
+	at := *o
+	if head != o.Event.HeadSHA {
+		at.moved = head
+	}
+	b, err := newBody(&at, content)
 	if err != nil {
 		out.refuse(o, err)
 		return
@@ -67,6 +71,9 @@ func (c *client) comment(ctx context.Context, o *Options, content *Content, out 
 	out.Comment, out.CommentURL, out.Duplicates, out.Shed = p.change, p.url, p.duplicates, b.shed
 	if err != nil {
 		out.refuse(o, err)
+	}
+	if p.change == Kept {
+		o.keep(b.marker.run, p)
 	}
 }
 

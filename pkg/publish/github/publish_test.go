@@ -42,7 +42,7 @@ func newJob(t *testing.T) *job {
 	s.AddPull(githubtest.Pull{Number: 7, State: "open", HeadSHA: "abc0001", HeadOwner: "org", HeadBranch: "fast"})
 	j := &job{Server: s, log: &bytes.Buffer{}, summary: filepath.Join(t.TempDir(), "summary.md")}
 	j.Options = Options{
-		Token: token, Repository: repository, Workflow: "bench", Cell: "h200", Transport: s.Transport(),
+		Token: token, Repository: repository, Workflow: "bench", Cell: "h200", Run: 77, Attempt: 2, Transport: s.Transport(),
 		APIURL: "https://api.github.test", Event: Event{Name: "pull_request", PullRequest: 7, HeadSHA: "abc0001"},
 		Actions: actions.New(actions.WithWriter(j.log), actions.WithGetenv(func(key string) string {
 			if key == "GITHUB_STEP_SUMMARY" {

@@ -12,18 +12,18 @@ import (
 	"github.com/org/agentx-action/pkg/publish/table"
 )
 
-// pullRequest is the number of the pull request that the event is about; 0 when there
-// is none. With forks GitHub's payload of a workflow_run has no number, so it is looked
+// pullRequest is the number of the pull request that the event is about, 0 when there
+// is none, and its head where GitHub was asked for it. With forks GitHub's payload of a workflow_run has no number, so it is looked
 // up by what the payload says of the head: its owner, branch and commit.
-func (c *client) pullRequest(ctx context.Context, o *Options) (int, error) {
+func (c *client) pullRequest(ctx context.Context, o *Options) (n int, head string, err error) {
 	e := &o.Event
 	switch {
 	case o.PullRequest > 0:
-		return o.PullRequest, nil
+		return o.PullRequest, "", nil
 	case e.PullRequest > 0:
-		return e.PullRequest, nil
+		return e.PullRequest, "", nil
 	case !e.Find:
-		return 0, nil
+		return 0, "", nil
 	}
 	none := &Refused{
 		What: finding,
@@ -31,7 +31,7 @@ func (c *client) pullRequest(ctx context.Context, o *Options) (int, error) {
 		ToDo: "name it, if it is there: --pull-request",
 	}
 	if e.HeadOwner == "" || e.HeadSHA == "" {
-		return 0, none
+		return 0, "", none
 	}
 	if e.HeadBranch != "" {
 		list, err := c.pulls(ctx, func(page gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
@@ -40,22 +40,22 @@ func (c *client) pullRequest(ctx context.Context, o *Options) (int, error) {
 			})
 		})
 		if err != nil {
-			return 0, err
+			return 0, "", err
 		}
-		if n := e.choose(list); n > 0 {
-			return n, nil
+		if pr := e.choose(list); pr != nil {
+			return pr.GetNumber(), pr.GetHead().GetSHA(), nil
 		}
 	}
 	list, err := c.pulls(ctx, func(page gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		return c.PullRequests.ListPullRequestsWithCommit(ctx, c.owner, c.repo, e.HeadSHA, &page)
 	})
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	if n := e.choose(list); n > 0 {
-		return n, nil
+	if pr := e.choose(list); pr != nil {
+		return pr.GetNumber(), pr.GetHead().GetSHA(), nil
 	}
-	return 0, none
+	return 0, "", none
 }
 
 // HeadSHA asks GitHub for the commit that a pull request has at this moment, for events
@@ -113,8 +113,8 @@ func (c *client) pulls(ctx context.Context, get func(gh.ListOptions) ([]*gh.Pull
 // then the only open one of the branch, which has moved on since: the comment says
 // which commit it is of. Pull requests of other owners don't count, even with the same
 // commit, or a fork could have its result shown on the pull request of another.
-func (e *Event) choose(list []*gh.PullRequest) int {
-	var open, closed, moved []int
+func (e *Event) choose(list []*gh.PullRequest) *gh.PullRequest {
+	var open, closed, moved []*gh.PullRequest
 	for _, pr := range list {
 		head := pr.GetHead()
 		if !strings.EqualFold(head.GetUser().GetLogin(), e.HeadOwner) {
@@ -122,11 +122,11 @@ func (e *Event) choose(list []*gh.PullRequest) int {
 		}
 		switch isOpen := pr.GetState() == "open"; {
 		case head.GetSHA() == e.HeadSHA && isOpen:
-			open = append(open, pr.GetNumber())
+			open = append(open, pr)
 		case head.GetSHA() == e.HeadSHA:
-			closed = append(closed, pr.GetNumber())
+			closed = append(closed, pr)
 		case isOpen && head.GetRef() == e.HeadBranch:
-			moved = append(moved, pr.GetNumber())
+			moved = append(moved, pr)
 		}
 	}
 	switch {
@@ -137,5 +137,5 @@ func (e *Event) choose(list []*gh.PullRequest) int {
 	case len(moved) == 1:
 		return moved[0]
 	}
-	return 0
+	return nil
 }

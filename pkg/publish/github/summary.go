@@ -77,6 +77,16 @@ func (o *Options) summarise(b *body, list []Annotation) {
 	}
 }
 
+// keep says in log and summary why the comment stays as it is.
+func (o *Options) keep(ours run, p posted) {
+	if o.Actions == nil {
+		return
+	}
+	why := fmt.Sprintf("The comment stays as it is: it is of run %s, which began after run %s that this result is of", p.newer, ours)
+	o.Actions.AddStepSummary(fmt.Sprintf("_%s: %s._\n", why, link("see it", p.url)))
+	o.Actions.Noticef("%s", why)
+}
+
 // tell says in log and summary what was refused.
 func (o *Options) tell(list []*Refused) {
 	if o.Actions == nil || len(list) == 0 {

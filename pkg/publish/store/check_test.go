@@ -2,6 +2,7 @@ package store
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -10,6 +11,8 @@ func TestCheck(t *testing.T) {
 	for ref, want := range map[string]string{
 		"s3://bucket": "", "s3://bucket/a/b/": "", "folder": "", "/a/folder": "",
 		"": "has no name", "ftp://x": "ftp:// is not known", "s3://": "no name of a bucket", "s3:///prefix": "no name of a bucket", "s3://b/../c": "no prefix", "s3://id:key@b": "keys don't belong",
+		"s3:/nonsense": "give s3://bucket/prefix, with two slashes", "s3:bucket": "with two slashes", "s3:": "with two slashes", "S3:/x": "with two slashes", "./s3:/nonsense": "", "s3": "",
+		"a\nb": "control character", "s3://bucket/a\nb": "control character", "folder\x1b[1m": "control character", "a folder": "",
 	} {
 		err := Check(ref, Options{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -21,6 +24,32 @@ func TestCheck(t *testing.T) {
 	}
 	if err := Check("folder", Options{Endpoint: "nowhere"}); err != nil {
 		t.Errorf("a folder has no endpoint: %v", err)
+	}
+}
+
+// A folder that nothing can be put into is noticed ahead, and trying leaves nothing.
+func TestCheckWritable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dangling := filepath.Join(dir, "dangling")
+	if err := os.Symlink(filepath.Join(dir, "none"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{dangling, file, filepath.Join(file, "in", "it"), "/proc/nope"} {
+		if err := CheckWritable(bad); err == nil || !strings.Contains(err.Error(), bad+": nothing can be put there") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	for _, good := range []string{dir, filepath.Join(dir, "a", "b"), "s3://bucket"} {
+		if err := CheckWritable(good); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
 

@@ -13,6 +13,10 @@ const lineWidth = 100
 
 var escapes = twwidth.Filter()
 
+// maxMarks is how many combining marks a letter keeps: more than any script needs, and
+// too few to run over the lines above and below.
+const maxMarks = 4
+
 // plain makes one harmless line of any text, at most width columns: no escape
 // sequences, no control or invisible format characters (which could turn the
 // direction of a line), no line ends, no runs of blanks. What is cut off is
@@ -20,7 +24,17 @@ var escapes = twwidth.Filter()
 func plain(text string, width int) string {
 	text, long := bounded(text, 64*width)
 	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "")
+	marks := 0
 	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.M, r) {
+			if marks++; marks > maxMarks {
+				return -1
+			}
+			return r
+		}
+		if !unicode.In(r, unicode.C) || unicode.IsSpace(r) { // what is left out parts nothing
+			marks = 0
+		}
 		switch {
 		case unicode.IsSpace(r) || unicode.In(r, unicode.Z):
 			return ' '
@@ -30,7 +44,7 @@ func plain(text string, width int) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	// Marks that take no column must not pile up.
+	// Characters that take no column must not pile up either.
 	if runes := []rune(text); len(runes) > 4*width {
 		text, long = string(runes[:4*width]), true
 	}
@@ -80,10 +94,10 @@ func fits(text string, width int) int {
 // emphasis, code, links (written or recognised), HTML, mathematics, table cells,
 // and the mentions and references (@name, #1, GH-1) that would send mail or leave
 // marks elsewhere: those are found after Markdown is, so that only a character
-// between parts them.
+// between parts them. So are addresses, when a filter after Markdown looks for some.
 var markup = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `~`, `\~`, `[`, `\[`, `]`, `\]`, `#`, "\\#\u2060", `GH-`, "GH\u2060-", `gh-`, "gh\u2060-", `Gh-`, "Gh\u2060-", `gH-`, "gH\u2060-", `$`, `\$`, `|`, `\|`,
-	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `://`, `&#58;//`, `www.`, `www&#46;`, `@`, "@\u2060",
+	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `://`, ":\u2060//", `www.`, "www\u2060.", `@`, "@\u2060",
 )
 
 // markdown escapes a plain line.

@@ -25,6 +25,8 @@ func TestPlain(t *testing.T) {
 		{strings.Repeat("漢", 11), strings.Repeat("漢", 9) + "…"},
 		{"1234567890 12345678 0123", "1234567890 12345678…"},
 		{strings.Repeat(" ", 1<<20) + "x", "…"},
+		{"a" + strings.Repeat("\u0301", 200) + "b\u0301\u0302\u0303\u0304\u0305", "a\u0301\u0301\u0301\u0301b\u0301\u0302\u0303\u0304"},
+		{"a" + strings.Repeat("\u0301\u200b\u20dd", 50) + " \u0301", "a\u0301\u20dd\u0301\u20dd \u0301"},
 		{strings.Repeat("漢", 1<<20), strings.Repeat("漢", 9) + "…"},
 	} {
 		if got := plain(c.in, 20); got != c.want {
@@ -44,7 +46,7 @@ func TestMarkdown(t *testing.T) {
 		"![i](u) #1 $x$":       "!\\[i\\](u) \\#\u20601 \\$x\\$",
 		"<b>&amp;</b>":         "&lt;b&gt;&amp;amp;&lt;/b&gt;",
 		"GH-7 gh-7":            "GH\u2060-7 gh\u2060-7",
-		"http://x www.x @team": "http&#58;//x www&#46;x @\u2060team",
+		"http://x www.x @team": "http:\u2060//x www\u2060.x @\u2060team",
 	} {
 		if got := markdown(in); got != want {
 			t.Errorf("markdown(%q) = %q, want %q", in, got, want)
