@@ -13,16 +13,11 @@ import (
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
-// maxAlternated bounds the parts of a job of strangers that are compared: the time for
-// it grows with their square.
-const maxAlternated = 40
-
-// compareAnew compares the runs in artifacts of strangers, which have been examined, as
-// the job itself would have: its own two sides, or else the newest accepted runs of the
-// branch in the store. Without a noise floor, since none can be believed. The error is
-// a refusal of the artifacts; where nothing can be compared, the run says why. bases are
-// the folders of the base's runs in the artifacts.
-func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, err error) {
+// compareAnew compares the two sides in artifacts of strangers, which were rebuilt, as
+// the job itself would have. Without a noise floor, since none can be believed. The error
+// is a refusal of the artifacts; where nothing can be compared, the run says why. bases
+// are the folders of the base's runs.
+func compareAnew(all []seen) (bases []string, err error) {
 	var s sides
 	var heads []string
 	for _, one := range all {
@@ -34,7 +29,6 @@ func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, 
 		}
 	}
 	if len(bases) == 0 {
-		p.compareStored(job, all)
 		return nil, nil
 	}
 	head := slices.IndexFunc(all, func(one seen) bool { return !one.base })
@@ -73,9 +67,6 @@ func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, 
 // uneven says why the parts of a job that alternates are not compared: where some are
 // missing, those that are there could be the ones that somebody likes.
 func uneven(all []seen) string {
-	if len(all) > maxAlternated {
-		return fmt.Sprintf("the artifacts hold %d parts, and more than %d of strangers are not compared", len(all), maxAlternated)
-	}
 	order := abba((len(all) + 3) / 4)
 	names := map[string]bool{}
 	for _, one := range all {
@@ -137,20 +128,38 @@ func (p *publishCmd) againstStore(job *publication, one *seen) (*compare.Compari
 	if err := s.fixed(nil, nil, &o); err != nil {
 		return nil, err
 	}
+	notes := s.notes
+	if len(notes) > 0 && slices.ContainsFunc(head.Doc.Identity.Pairs, oddKey) {
+		fmt.Fprintln(job.err, "note:", job.secrets.Mask(strings.Join(notes, "\nnote: ")))
+		notes = []string{"How the base was chosen stands in the log of the job that publishes: the run's identity has names in it that are none."}
+	}
+	head.Where = "" // a folder of ours, for a moment
 	comparison, err := quotedComparison(&s, o)
 	if err == nil {
-		comparison.Notes = append(s.notes, comparison.Notes...)
+		comparison.Notes = append(notes, comparison.Notes...)
 	}
 	return comparison, err
 }
 
-// quotedComparison compares, and quotes what only the artifacts say: of identities, the
-// keys that a run may make up, and all values.
+// oddKey is true of a key with a name of the run's own that needs quotes, which those
+// who choose a base don't set.
+func oddKey(p result.Pair) bool {
+	_, name, has := strings.Cut(p.Key, ".")
+	return has && !bareName.MatchString(name)
+}
+
+// quotedComparison compares, and quotes what only the artifacts say: of identities, those
+// of the baselines too, the keys that a run may make up, and all values.
 func quotedComparison(s *sides, o compare.Options) (*compare.Comparison, error) {
 	for _, r := range slices.Concat(s.head, s.base) {
-		doc := *r.Doc
-		doc.Identity = quotedKeys(&doc.Identity)
-		r.Doc = &doc
+		r.Doc = withQuotedKeys(r.Doc)
+	}
+	for _, side := range []*[]*result.Document{&o.HeadFixed, &o.BaseFixed} {
+		quoted := make([]*result.Document, len(*side))
+		for i, d := range *side {
+			quoted[i] = withQuotedKeys(d)
+		}
+		*side = quoted
 	}
 	c, err := compare.Compare(s.head, s.base, o)
 	if err != nil {
@@ -164,8 +173,14 @@ func quotedComparison(s *sides, o compare.Options) (*compare.Comparison, error) 
 	return c, nil
 }
 
+func withQuotedKeys(d *result.Document) *result.Document {
+	quoted := *d
+	quoted.Identity = quotedKeys(&d.Identity)
+	return &quoted
+}
+
 // quotedKeys renames the keys of an identity that end in a name of the run's own, as
-// engine_env.NAME. The others are the program's (examine).
+// engine_env.NAME. The others are the program's (ownWords).
 func quotedKeys(id *result.Identity) result.Identity {
 	values := map[string]string{}
 	for _, p := range id.Pairs {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -83,31 +82,4 @@ func takeOut(root *os.Root, f *zip.File, name string, left int64) (n int64, err 
 		return n, fmt.Errorf("%s grows beyond every measure: a .zip to do harm", strconv.QuoteToASCII(name))
 	}
 	return n, nil
-}
-
-// plainFiles refuses a folder with anything else in it, or with too much.
-func plainFiles(dir string) error {
-	files, bytes := 0, int64(0)
-	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if files++; files > maxArtifactFiles {
-			return fmt.Errorf("more than %d files", maxArtifactFiles)
-		}
-		if d.IsDir() {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no plain file", strconv.QuoteToASCII(d.Name()))
-		}
-		if bytes += info.Size(); bytes > maxArtifactBytes {
-			return fmt.Errorf("more than %d bytes", int64(maxArtifactBytes))
-		}
-		return nil
-	})
 }
