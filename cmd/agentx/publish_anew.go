@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/publish/table"
@@ -128,11 +129,7 @@ func (p *publishCmd) againstStore(job *publication, one *seen) (*compare.Compari
 	if err := s.fixed(nil, nil, &o); err != nil {
 		return nil, err
 	}
-	notes := s.notes
-	if len(notes) > 0 && slices.ContainsFunc(head.Doc.Identity.Pairs, oddKey) {
-		fmt.Fprintln(job.err, "note:", job.secrets.Mask(strings.Join(notes, "\nnote: ")))
-		notes = []string{"How the base was chosen stands in the log of the job that publishes: the run's identity has names in it that are none."}
-	}
+	notes := withoutOddKeys(job, s.notes, &head.Doc.Identity)
 	head.Where = "" // a folder of ours, for a moment
 	comparison, err := quotedComparison(&s, o)
 	if err == nil {
@@ -141,11 +138,35 @@ func (p *publishCmd) againstStore(job *publication, one *seen) (*compare.Compari
 	return comparison, err
 }
 
-// oddKey is true of a key with a name of the run's own that needs quotes, which those
-// who choose a base don't set.
-func oddKey(p result.Pair) bool {
-	_, name, has := strings.Cut(p.Key, ".")
-	return has && !bareName.MatchString(name)
+// withoutOddKeys leaves notes on the choice of a base to the log that repeat a key with a
+// name of the run's own which needs quotes: those who choose set none.
+func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept []string) {
+	hidden := 0
+	for _, n := range notes {
+		if slices.ContainsFunc(id.Pairs, func(p result.Pair) bool {
+			_, name, has := strings.Cut(p.Key, ".")
+			return has && !bareName.MatchString(name) && strings.Contains(n, printable(p.Key))
+		}) {
+			hidden++
+			fmt.Fprintln(job.err, "note:", job.secrets.Mask(n))
+			continue
+		}
+		kept = append(kept, n)
+	}
+	if hidden > 0 {
+		kept = append(kept, "Why runs of the base were turned down stands in the log of the job that publishes.")
+	}
+	return kept
+}
+
+// printable is text as notes repeat it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // quotedComparison compares, and quotes what only the artifacts say: of identities, those

@@ -367,13 +367,20 @@ func TestPublishForgedAgainstStore(t *testing.T) {
 	if err := os.Rename(filepath.Join(h.dir, "artifacts", "1-head"), filepath.Join(h.dir, "one")); err != nil {
 		t.Fatal(err)
 	}
-	forged(t, filepath.Join(h.dir, "one"), 1, 1.5, func(f *result.Facts) { f.Settings.Other = map[string]string{otherCell: "h200"} })
-	for i := range 3 {
-		forged(t, filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T00000%dZ-%s-5-1", i, actionBase[:12])), uint64(10+i), 1, nil)
+	forged(t, filepath.Join(h.dir, "one"), 1, 1.5, func(f *result.Facts) {
+		f.Settings.Other = map[string]string{otherCell: "h200"}
+		f.ExtraIdentity = map[string]string{"env." + boast: "x"}
+	})
+	for i := range 4 { // the oldest is another's
+		forged(t, filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T00000%dZ-%s-5-1", i, actionBase[:12])), uint64(10+i), 1, func(f *result.Facts) {
+			if i > 0 {
+				f.ExtraIdentity = map[string]string{"env." + boast: "x"}
+			}
+		})
 	}
 	// Their baselines differ in a key, and one run in the store is none for it.
 	forgedBaseline(t, filepath.Join(h.dir, "one", "fixed-256x16-c2"), 30, map[string]string{"env." + boast: "x"})
-	at := filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T000002Z-%s-5-1", actionBase[:12]))
+	at := filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T000003Z-%s-5-1", actionBase[:12]))
 	forgedBaseline(t, filepath.Join(at, "fixed-256x16-c2"), 31, nil)
 	if _, err := result.Finish(at); err != nil {
 		t.Fatal(err)
@@ -381,7 +388,7 @@ func TestPublishForgedAgainstStore(t *testing.T) {
 	s := h.run("agentx", "publish", "one", "--store", "kept", "--compare-branch", "main")
 	s.want(t, exitDone, "comment: created")
 	if body := h.last(); !strings.Contains(body, "REGRESSION") || !strings.Contains(body, "base "+actionBase[:12]) || !strings.Contains(body, "Base from kept/v1/octo/engine/h200/main") ||
-		!strings.Contains(body, "differ in env.“"+boast+"”") || strings.Contains(body, "env."+boast) {
+		!strings.Contains(body, "differ in env.“"+boast+"”") || strings.Contains(body, "env."+boast) || !strings.Contains(body, "Why runs of the base were turned down stands in the log") {
 		t.Errorf("the comment:\n%s\n%s", body, s.log)
 	}
 	if s.outputs["comparison-path"] != "" {
