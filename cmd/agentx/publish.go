@@ -126,8 +126,8 @@ func (p *publishCmd) lies(job *publication, s seen) string {
 }
 
 // unpacked is the folder of artifacts, taken out of a .zip if need be. remove may be
-// called whatever the error.
-func unpacked(name string) (dir string, remove func(), err error) {
+// called whatever the error. Of files that are wanted by name, no others are taken out.
+func unpacked(name string, wanted ...string) (dir string, remove func(), err error) {
 	if !strings.EqualFold(filepath.Ext(name), ".zip") {
 		return name, func() {}, nil
 	}
@@ -136,7 +136,7 @@ func unpacked(name string) (dir string, remove func(), err error) {
 	if err != nil {
 		return "", func() {}, err
 	}
-	if err := unzip(name, dir); err != nil {
+	if err := unzip(name, dir, wanted...); err != nil {
 		return "", remove, fmt.Errorf("%s: %w", name, err)
 	}
 	return dir, remove, nil

@@ -224,6 +224,11 @@ func TestUnzip(t *testing.T) {
 			t.Errorf("it holds %q", text)
 		}
 	}
+	dir := t.TempDir()
+	err := unzip(write(&zip.FileHeader{Name: "c1/run.json"}, &zip.FileHeader{Name: "c1/x.html"}, &zip.FileHeader{Name: "bomb", Comment: "bomb"}), dir, result.FileFacts)
+	if found, _ := filepath.Glob(filepath.Join(dir, "*", "*")); err != nil || len(found) != 1 || filepath.Base(found[0]) != result.FileFacts {
+		t.Errorf("of what is wanted: %v, %v", found, err)
+	}
 	if err := unzip(os.Args[0], t.TempDir()); err == nil || !strings.Contains(err.Error(), "no .zip") {
 		t.Error(err)
 	}

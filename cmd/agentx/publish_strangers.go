@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/publish/page"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
@@ -23,7 +24,7 @@ func (r *refusedArtifacts) Unwrap() error { return r.err }
 
 // told is for everybody.
 func (r *refusedArtifacts) told() string {
-	return "the artifacts are refused: they are not in everything what a run leaves, so nothing of them is shown; what is wrong stands in the log of the job that publishes"
+	return "the artifacts are refused: they are not in everything what a run leaves, or more than is looked at, so nothing of them is shown; what is wrong stands in the log of the job that publishes"
 }
 
 // maxAnswers bounds the concurrencies of a job of strangers: each is a comment.
@@ -33,7 +34,7 @@ const maxAnswers = 16
 // folder of ours, which remove takes away: nothing derived is theirs, what only they can
 // say is quoted, and the artifacts stay as they are.
 func (p *publishCmd) examined(job *publication) (all []seen, remove func(), err error) {
-	dir, remove, err := unpacked(p.Dir)
+	dir, remove, err := unpacked(p.Dir, append([]string{result.FileResult}, evidence...)...)
 	if err != nil {
 		return nil, remove, &refusedArtifacts{err}
 	}
@@ -53,9 +54,11 @@ func (p *publishCmd) examined(job *publication) (all []seen, remove func(), err 
 
 func both(a, b func()) func() { return func() { a(); b() } }
 
-// inTime rebuilds within a time, whatever strangers made up to take longer. What is
-// still computed when it is over ends with the program, and has nothing of the job's in
-// its hands.
+// lastStep is how long what is being computed when the time is over may take to end.
+const lastStep = 5 * time.Second
+
+// inTime rebuilds within a time, whatever strangers made up to take longer. What does not
+// end then ends with the program, and has nothing of the job's in its hands.
 func (p *publishCmd) inTime(job *publication, dir, fresh string, within time.Duration) ([]seen, error) {
 	ctx, cancel := context.WithTimeout(job.ctx, within)
 	defer cancel()
@@ -81,6 +84,10 @@ func (p *publishCmd) inTime(job *publication, dir, fresh string, within time.Dur
 			return all, nil
 		}
 	case <-ctx.Done():
+		select { // it ends at its next step, and leaves the folder to be removed
+		case <-done:
+		case <-time.After(lastStep):
+		}
 	}
 	if err := job.ctx.Err(); err != nil {
 		return nil, err
