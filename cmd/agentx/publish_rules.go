@@ -23,11 +23,10 @@ func ruledAnew(facts *result.Facts) result.Scenario {
 	asked := askedOf(facts)
 	outcome, _ := rules.Apply(&asked, true) // whatever it would refuse stands in the outcome, or is in no rule
 	sc := run.RuleSet(&rules, outcome.Violations)
-	for _, admitted := range claimed.Overridden {
-		if !slices.ContainsFunc(sc.Overridden, func(v result.Violation) bool { return v.Setting == admitted.Setting }) {
-			sc.Overridden = append(sc.Overridden, admitted)
-		}
-	}
+	broken := slices.DeleteFunc(sc.Overridden, func(v result.Violation) bool {
+		return slices.ContainsFunc(claimed.Overridden, func(admitted result.Violation) bool { return admitted.Setting == v.Setting })
+	})
+	sc.Overridden = slices.Concat(claimed.Overridden, broken)
 	sc.UnsafeOverride = claimed.UnsafeOverride || len(sc.Overridden) > 0
 	return sc
 }

@@ -67,14 +67,14 @@ func (p *publishCmd) inTime(job *publication, dir, fresh string, within time.Dur
 	quiet.ctx, quiet.out, quiet.err, quiet.will = ctx, io.Discard, &log, nil
 	apart.console = &quiet
 	var all []seen
-	done := make(chan error, 1)
+	var err error
+	done := make(chan struct{})
 	go func() {
-		var err error
+		defer close(done)
 		all, err = p.rebuilt(&apart, dir, fresh)
-		done <- err
 	}()
 	select {
-	case err := <-done:
+	case <-done:
 		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
