@@ -83,23 +83,13 @@ var partOf = regexp.MustCompile(`^(c[0-9]+|[0-9]+-(head|base))$`)
 // foundRuns are the results in a job's folder, as far as they came. One whose result
 // had not been summed up yet is summed up now.
 func foundRuns(dir string) (all []seen, err error) {
-	dirs := []string{dir}
-	entries, err := os.ReadDir(dir)
+	dirs, err := runDirs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("there is no result: %w", err)
+		return nil, err
 	}
-	for _, e := range entries {
-		if e.IsDir() && partOf.MatchString(e.Name()) {
-			dirs = append(dirs, filepath.Join(dir, e.Name()))
-		}
-	}
-	slices.SortStableFunc(dirs[1:], func(a, b string) int { return len(a) - len(b) })
 	var errs errorList
 	sides := map[bool]int{}
 	for _, d := range dirs {
-		if !compare.HoldsRun(d) {
-			continue
-		}
 		doc, err := readOrFinish(d)
 		switch {
 		case err != nil:
@@ -120,6 +110,21 @@ func foundRuns(dir string) (all []seen, err error) {
 		all = append(all, s)
 	}
 	return all, errs.join()
+}
+
+// runDirs are the folders of a job's that hold a run, itself the first.
+func runDirs(dir string) (dirs []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("there is no result: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && partOf.MatchString(e.Name()) {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.SortStableFunc(dirs, func(a, b string) int { return len(a) - len(b) })
+	return slices.DeleteFunc(append([]string{dir}, dirs...), func(d string) bool { return !compare.HoldsRun(d) }), nil
 }
 
 func readOrFinish(dir string) (*result.Document, error) {

@@ -17,7 +17,7 @@ type publishCmd struct {
 	Dir         string `arg:"" help:"Folder of a run's artifacts, or of a job's, or a .zip of it."`
 	Print       bool   `help:"Show what would be told to whom, and tell nobody."`
 	PullRequest int    `help:"Number of the pull request; the event's when not given." placeholder:"N" group:"Publishing"`
-	Untrusted   bool   `help:"Believe nothing of the artifacts: check every figure against its records, compare anew, draw the pages anew, and quote what is left. Always so in a workflow_run." group:"Publishing"`
+	Untrusted   bool   `help:"Believe nothing of the artifacts: rebuild results, comparison and pages from their records, and quote what is left. Always so in a workflow_run." group:"Publishing"`
 	publishFlags
 }
 
@@ -46,13 +46,9 @@ func (p *publishCmd) Run(c *console) error {
 	if !p.Print { // which asks nobody
 		w.learnHead(c, &p.publishFlags)
 	}
-	dir, remove, err := unpacked(p.Dir)
-	if err != nil {
-		return &run.UsageError{Err: err}
-	}
-	defer remove()
 	job := &publication{console: c, workplace: w, flags: &p.publishFlags, cell: p.Cell, pullRequest: p.PullRequest, untrusted: p.Untrusted}
-	all, err := p.found(job, dir)
+	all, remove, err := p.found(job)
+	defer remove()
 	if err != nil && !p.Untrusted {
 		return &run.UsageError{Err: err}
 	}
@@ -65,21 +61,24 @@ func (p *publishCmd) Run(c *console) error {
 	return err
 }
 
-// found are the results in the folder, and the cell that they are told under where none
-// is given: the one that the job itself used.
-func (p *publishCmd) found(job *publication, dir string) (all []seen, err error) {
+// found are the results in the folder, until remove is called, and the cell that they
+// are told under where none is given: the one that the job itself used.
+func (p *publishCmd) found(job *publication) (all []seen, remove func(), err error) {
 	if p.Untrusted {
-		all, err = p.examined(job, dir)
-	} else {
-		all, err = foundRuns(dir)
+		return p.examined(job)
 	}
+	dir, remove, err := unpacked(p.Dir)
+	if err != nil {
+		return nil, remove, err
+	}
+	all, err = foundRuns(dir)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("%s holds no result", p.Dir)
 	}
 	if err == nil && job.cell == "" {
 		job.cell = cellOf(all[0].Document)
 	}
-	return all, err
+	return all, remove, err
 }
 
 // withoutFiles is the environment without the files that a step writes to.
@@ -96,7 +95,7 @@ func (p *publishCmd) show(c *console, job *publication, all []seen) error {
 	job.base = baseOf(all)
 	for _, s := range all {
 		if p.Store != "" {
-			fmt.Fprintf(c.out, "store: %s would go to %s under %s\n", s.Dir, p.Store, job.key(s))
+			fmt.Fprintf(c.out, "store: %s would go to %s under %s\n", p.lies(job, s), p.Store, job.key(s))
 		}
 	}
 	answers := answersOf(all)
@@ -115,19 +114,30 @@ func (p *publishCmd) show(c *console, job *publication, all []seen) error {
 	return nil
 }
 
-// unpacked is the folder of artifacts, taken out of a .zip if need be.
-func unpacked(name string) (dir string, remove func(), err error) {
+// lies is where a result comes from: one of strangers was rebuilt elsewhere.
+func (p *publishCmd) lies(job *publication, s seen) string {
+	if !job.untrusted {
+		return s.Dir
+	}
+	if name := filepath.Base(s.Dir); partOf.MatchString(name) {
+		return filepath.Join(p.Dir, name) + ", rebuilt,"
+	}
+	return p.Dir + ", rebuilt,"
+}
+
+// unpacked is the folder of artifacts, taken out of a .zip if need be. remove may be
+// called whatever the error. Of files that are wanted by name, no others are taken out.
+func unpacked(name string, wanted ...string) (dir string, remove func(), err error) {
 	if !strings.EqualFold(filepath.Ext(name), ".zip") {
 		return name, func() {}, nil
 	}
 	dir, err = os.MkdirTemp("", "agentx-artifact-*")
-	if err != nil {
-		return "", nil, err
-	}
 	remove = func() { _ = os.RemoveAll(dir) }
-	if err := unzip(name, dir); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("%s: %w", name, err)
+	if err != nil {
+		return "", func() {}, err
+	}
+	if err := unzip(name, dir, wanted...); err != nil {
+		return "", remove, fmt.Errorf("%s: %w", name, err)
 	}
 	return dir, remove, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/publish/table"
@@ -13,16 +14,11 @@ import (
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
-// maxAlternated bounds the parts of a job of strangers that are compared: the time for
-// it grows with their square.
-const maxAlternated = 40
-
-// compareAnew compares the runs in artifacts of strangers, which have been examined, as
-// the job itself would have: its own two sides, or else the newest accepted runs of the
-// branch in the store. Without a noise floor, since none can be believed. The error is
-// a refusal of the artifacts; where nothing can be compared, the run says why. bases are
-// the folders of the base's runs in the artifacts.
-func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, err error) {
+// compareAnew compares the two sides in artifacts of strangers, which were rebuilt, as
+// the job itself would have. Without a noise floor, since none can be believed. The error
+// is a refusal of the artifacts; where nothing can be compared, the run says why. bases
+// are the folders of the base's runs.
+func compareAnew(all []seen) (bases []string, err error) {
 	var s sides
 	var heads []string
 	for _, one := range all {
@@ -34,7 +30,6 @@ func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, 
 		}
 	}
 	if len(bases) == 0 {
-		p.compareStored(job, all)
 		return nil, nil
 	}
 	head := slices.IndexFunc(all, func(one seen) bool { return !one.base })
@@ -73,9 +68,6 @@ func (p *publishCmd) compareAnew(job *publication, all []seen) (bases []string, 
 // uneven says why the parts of a job that alternates are not compared: where some are
 // missing, those that are there could be the ones that somebody likes.
 func uneven(all []seen) string {
-	if len(all) > maxAlternated {
-		return fmt.Sprintf("the artifacts hold %d parts, and more than %d of strangers are not compared", len(all), maxAlternated)
-	}
 	order := abba((len(all) + 3) / 4)
 	names := map[string]bool{}
 	for _, one := range all {
@@ -137,20 +129,58 @@ func (p *publishCmd) againstStore(job *publication, one *seen) (*compare.Compari
 	if err := s.fixed(nil, nil, &o); err != nil {
 		return nil, err
 	}
+	notes := withoutOddKeys(job, s.notes, &head.Doc.Identity)
+	head.Where = "" // a folder of ours, for a moment
 	comparison, err := quotedComparison(&s, o)
 	if err == nil {
-		comparison.Notes = append(s.notes, comparison.Notes...)
+		comparison.Notes = append(notes, comparison.Notes...)
 	}
 	return comparison, err
 }
 
-// quotedComparison compares, and quotes what only the artifacts say: of identities, the
-// keys that a run may make up, and all values.
+// withoutOddKeys leaves notes on the choice of a base to the log that repeat a key with a
+// name of the run's own which needs quotes: those who choose set none.
+func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept []string) {
+	hidden := 0
+	for _, n := range notes {
+		if slices.ContainsFunc(id.Pairs, func(p result.Pair) bool {
+			_, name, has := strings.Cut(p.Key, ".")
+			return has && !bareName.MatchString(name) && strings.Contains(n, printable(p.Key))
+		}) {
+			hidden++
+			fmt.Fprintln(job.err, "note:", job.secrets.Mask(n))
+			continue
+		}
+		kept = append(kept, n)
+	}
+	if hidden > 0 {
+		kept = append(kept, "Why runs of the base were turned down stands in the log of the job that publishes.")
+	}
+	return kept
+}
+
+// printable is text as notes repeat it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// quotedComparison compares, and quotes what only the artifacts say: of identities, those
+// of the baselines too, the keys that a run may make up, and all values.
 func quotedComparison(s *sides, o compare.Options) (*compare.Comparison, error) {
 	for _, r := range slices.Concat(s.head, s.base) {
-		doc := *r.Doc
-		doc.Identity = quotedKeys(&doc.Identity)
-		r.Doc = &doc
+		r.Doc = withQuotedKeys(r.Doc)
+	}
+	for _, side := range []*[]*result.Document{&o.HeadFixed, &o.BaseFixed} {
+		quoted := make([]*result.Document, len(*side))
+		for i, d := range *side {
+			quoted[i] = withQuotedKeys(d)
+		}
+		*side = quoted
 	}
 	c, err := compare.Compare(s.head, s.base, o)
 	if err != nil {
@@ -164,8 +194,14 @@ func quotedComparison(s *sides, o compare.Options) (*compare.Comparison, error) 
 	return c, nil
 }
 
+func withQuotedKeys(d *result.Document) *result.Document {
+	quoted := *d
+	quoted.Identity = quotedKeys(&d.Identity)
+	return &quoted
+}
+
 // quotedKeys renames the keys of an identity that end in a name of the run's own, as
-// engine_env.NAME. The others are the program's (examine).
+// engine_env.NAME. The others are the program's (ownWords).
 func quotedKeys(id *result.Identity) result.Identity {
 	values := map[string]string{}
 	for _, p := range id.Pairs {

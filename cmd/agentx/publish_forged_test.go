@@ -92,6 +92,16 @@ func forgedJob(t *testing.T, scale float64) *actionHost {
 	return h
 }
 
+// forgedBaseline makes a fixed-length run with further keys in its identity.
+func forgedBaseline(t *testing.T, dir string, run uint64, extra map[string]string) {
+	t.Helper()
+	forged(t, dir, run, 1, func(f *result.Facts) {
+		isl, osl := 256, 16
+		f.Mode, f.Settings.Concurrency, f.Settings.FixedISL, f.Settings.FixedOSL = result.ModeFixed, 2, &isl, &osl
+		f.ExtraIdentity = extra
+	})
+}
+
 // last is the newest comment on the fork's pull request.
 func (h *actionHost) last() string {
 	h.t.Helper()
@@ -131,10 +141,14 @@ func TestPublishForgedComparison(t *testing.T) {
 			t.Errorf("the comment says %q of the publisher:\n%s", bad, body)
 		}
 	}
-	if s.outputs["verdict"] != "regression" || s.outputs["comparison-path"] != "artifacts/1-head/comparison.json" {
+	if s.outputs["verdict"] != "regression" || s.outputs["comparison-path"] != "" || s.outputs["result-path"] != "" {
 		t.Errorf("outputs %v", s.outputs)
 	}
-	kept, err := readComparison(filepath.Join(h.dir, "artifacts", "1-head", result.FileComparison))
+	found, err := filepath.Glob(filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200=2Fc8", "fork-77", "*", result.FileComparison))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v: the comparisons that are kept: %v", err, found)
+	}
+	kept, err := readComparison(found[0])
 	if err != nil || kept.Verdict != compare.Regression || len(kept.Head.Runs) != 2 || kept.Head.Runs[0].Where != "1-head" {
 		t.Errorf("what is kept: %v, %+v", err, kept)
 	}
@@ -245,7 +259,7 @@ func TestPublishForgedWords(t *testing.T) {
 		if err := result.WriteManifest(head, facts.RunID); err != nil {
 			t.Fatal(err)
 		}
-		h.run("agentx", "publish", "artifacts", "--cell", "h200/c8").want(t, exitFailed, "the artifacts are refused: result.json")
+		h.run("agentx", "publish", "artifacts", "--cell", "h200/c8").want(t, exitFailed, "the artifacts are refused: 1-head: result.json")
 		if body := h.last(); !strings.Contains(body, "the artifacts are refused: they are not in everything") || strings.Contains(body, "faster") {
 			t.Errorf("%s: the comment:\n%s", name, body)
 		}
@@ -356,13 +370,28 @@ func TestPublishForgedAgainstStore(t *testing.T) {
 	if err := os.Rename(filepath.Join(h.dir, "artifacts", "1-head"), filepath.Join(h.dir, "one")); err != nil {
 		t.Fatal(err)
 	}
-	forged(t, filepath.Join(h.dir, "one"), 1, 1.5, func(f *result.Facts) { f.Settings.Other = map[string]string{otherCell: "h200"} })
-	for i := range 3 {
-		forged(t, filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T00000%dZ-%s-5-1", i, actionBase[:12])), uint64(10+i), 1, nil)
+	forged(t, filepath.Join(h.dir, "one"), 1, 1.5, func(f *result.Facts) {
+		f.Settings.Other = map[string]string{otherCell: "h200"}
+		f.ExtraIdentity = map[string]string{"env." + boast: "x"}
+	})
+	for i := range 4 { // the oldest is another's
+		forged(t, filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T00000%dZ-%s-5-1", i, actionBase[:12])), uint64(10+i), 1, func(f *result.Facts) {
+			if i > 0 {
+				f.ExtraIdentity = map[string]string{"env." + boast: "x"}
+			}
+		})
+	}
+	// Their baselines differ in a key, and one run in the store is none for it.
+	forgedBaseline(t, filepath.Join(h.dir, "one", "fixed-256x16-c2"), 30, map[string]string{"env." + boast: "x"})
+	at := filepath.Join(h.dir, "kept", "v1", "octo", "engine", "h200", "main", fmt.Sprintf("20260101T000003Z-%s-5-1", actionBase[:12]))
+	forgedBaseline(t, filepath.Join(at, "fixed-256x16-c2"), 31, nil)
+	if _, err := result.Finish(at); err != nil {
+		t.Fatal(err)
 	}
 	s := h.run("agentx", "publish", "one", "--store", "kept", "--compare-branch", "main")
 	s.want(t, exitDone, "comment: created")
-	if body := h.last(); !strings.Contains(body, "REGRESSION") || !strings.Contains(body, "base "+actionBase[:12]) || !strings.Contains(body, "Base from kept/v1/octo/engine/h200/main") {
+	if body := h.last(); !strings.Contains(body, "REGRESSION") || !strings.Contains(body, "base "+actionBase[:12]) || !strings.Contains(body, "Base from kept/v1/octo/engine/h200/main") ||
+		!strings.Contains(body, "differ in env.“"+boast+"”") || strings.Contains(body, "env."+boast) || !strings.Contains(body, "Why runs of the base were turned down stands in the log") {
 		t.Errorf("the comment:\n%s\n%s", body, s.log)
 	}
 	if s.outputs["comparison-path"] != "" {

@@ -68,7 +68,7 @@ func TestPublishHostile(t *testing.T) {
 		do   func()
 		says string
 	}{
-		{"a figure", replace("result.json", `"p50": `, `"p50": 1`), "differs from the manifest"},
+		{"a figure", replace("result.json", `"p50": `, `"p50": 1`), "result.json:/"},
 		{"a figure and the manifest", blessed(replace("result.json", `"p50": `, `"p50": 1`)), "result.json"},
 		{"a record", blessed(replace("records.jsonl", `"phase":"profiling"`, `"phase":"elsewhere"`)), "records.jsonl"},
 		{"a link", func() {
@@ -76,8 +76,22 @@ func TestPublishHostile(t *testing.T) {
 			if err := os.Symlink("/etc/passwd", filepath.Join(dir, "samples.jsonl")); err != nil {
 				t.Fatal(err)
 			}
-		}, "no plain file"},
-		{"a path", replace("manifest.json", `"path": "records.jsonl"`, `"path": "../records.jsonl"`), "no path inside the folder"},
+		}, "not a plain file"},
+		{"a long line", func() {
+			if err := os.WriteFile(filepath.Join(dir, "samples.jsonl"), bytes.Repeat([]byte(" "), maxEvidenceLine+1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "a line is longer than"},
+		{"a baseline's name", func() {
+			if err := os.CopyFS(filepath.Join(dir, "fixed-All is 40 % faster"), os.DirFS(keep)); err != nil {
+				t.Fatal(err)
+			}
+		}, "is no name of a baseline"},
+		{"a baseline that is none", func() {
+			if err := os.CopyFS(filepath.Join(dir, "fixed-1"), os.DirFS(keep)); err != nil {
+				t.Fatal(err)
+			}
+		}, "fixed-1: no fixed-length run"},
 		{"huge JSON", func() {
 			if err := os.WriteFile(filepath.Join(dir, "result.json"), bytes.Repeat([]byte("["), 65<<20), 0o600); err != nil {
 				t.Fatal(err)
@@ -209,6 +223,11 @@ func TestUnzip(t *testing.T) {
 		if text, _ := os.ReadFile(filepath.Join(dir, "a", "b.txt")); says == "" && string(text) != "text" {
 			t.Errorf("it holds %q", text)
 		}
+	}
+	dir := t.TempDir()
+	err := unzip(write(&zip.FileHeader{Name: "c1/run.json"}, &zip.FileHeader{Name: "c1/x.html"}, &zip.FileHeader{Name: "bomb", Comment: "bomb"}), dir, result.FileFacts)
+	if found, _ := filepath.Glob(filepath.Join(dir, "*", "*")); err != nil || len(found) != 1 || filepath.Base(found[0]) != result.FileFacts {
+		t.Errorf("of what is wanted: %v, %v", found, err)
 	}
 	if err := unzip(os.Args[0], t.TempDir()); err == nil || !strings.Contains(err.Error(), "no .zip") {
 		t.Error(err)

@@ -185,7 +185,11 @@ func (p *publication) upload(s seen) (where string, err error) {
 	uploaded, err := p.put(s, f)
 	if err != nil {
 		if p.workplace.github.Actions {
-			p.Warningf("The result was not uploaded; it lies in %s: %s", s.Dir, p.secrets.Mask(err.Error()))
+			lies := "; it lies in " + s.Dir
+			if p.untrusted {
+				lies = ""
+			}
+			p.Warningf("The result was not uploaded%s: %s", lies, p.secrets.Mask(err.Error()))
 		}
 		return "", fmt.Errorf("upload of %s: %w", s.Dir, err)
 	}

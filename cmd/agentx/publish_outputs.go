@@ -47,8 +47,10 @@ func (o *outputs) set(p *publication) {
 	p.SetOutput("submission-valid", valid)
 	p.SetOutput("trusted", strconv.FormatBool(!o.mistrust))
 	a := &o.of
-	p.SetOutput("result-path", p.relative(filepath.Join(a.Dir, result.FileResult)))
-	if a.told.Comparison != nil && !a.unkept {
+	if !p.untrusted { // those of strangers were rebuilt in a folder that is gone at the end
+		p.SetOutput("result-path", p.relative(filepath.Join(a.Dir, result.FileResult)))
+	}
+	if a.told.Comparison != nil && !a.unkept && !p.untrusted {
 		p.SetOutput("comparison-path", p.relative(filepath.Join(a.Dir, result.FileComparison)))
 	}
 	p.SetOutput("result-url", a.told.Provenance.ResultURL)

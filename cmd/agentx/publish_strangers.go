@@ -1,13 +1,12 @@
 package main
 
 import (
-	"errors"
+	"bytes"
+	"context"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-	"regexp"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/org/agentx-action/pkg/publish/page"
 	"github.com/org/agentx-action/pkg/result"
@@ -25,40 +24,105 @@ func (r *refusedArtifacts) Unwrap() error { return r.err }
 
 // told is for everybody.
 func (r *refusedArtifacts) told() string {
-	return "the artifacts are refused: they are not in everything what a run leaves, so nothing of them is shown; what is wrong stands in the log of the job that publishes"
+	return "the artifacts are refused: they are not in everything what a run leaves, or more than is looked at, so nothing of them is shown; what is wrong stands in the log of the job that publishes"
 }
 
-// examined refuses artifacts of strangers that are not in every figure what a run
-// leaves. What is told of those that are is computed here, and what only they can say is
-// quoted; comparison, pages and pictures are made anew.
-func (p *publishCmd) examined(job *publication, dir string) (all []seen, err error) {
-	defer func() {
-		if err != nil {
-			all, err = nil, &refusedArtifacts{err}
-		}
+// maxAnswers bounds the concurrencies of a job of strangers: each is a comment.
+const maxAnswers = 16
+
+// examined are the runs in artifacts of strangers, rebuilt from their evidence in a
+// folder of ours, which remove takes away: nothing derived is theirs, what only they can
+// say is quoted, and the artifacts stay as they are.
+func (p *publishCmd) examined(job *publication) (all []seen, remove func(), err error) {
+	dir, remove, err := unpacked(p.Dir, append([]string{result.FileResult}, evidence...)...)
+	if err != nil {
+		return nil, remove, &refusedArtifacts{err}
+	}
+	fresh, err := os.MkdirTemp("", "agentx-rebuilt-*")
+	if err != nil {
+		return nil, remove, err
+	}
+	remove = both(remove, func() { _ = os.RemoveAll(fresh) })
+	if all, err = p.inTime(job, dir, fresh, rebuiltWithin); err != nil {
+		return nil, remove, &refusedArtifacts{err}
+	}
+	if baseOf(all) == nil {
+		p.compareStored(job, all)
+	}
+	return all, remove, nil
+}
+
+func both(a, b func()) func() { return func() { a(); b() } }
+
+// lastStep is how long what is being computed when the time is over may take to end.
+const lastStep = 5 * time.Second
+
+// inTime rebuilds within a time, whatever strangers made up to take longer. What does not
+// end then ends with the program, and has nothing of the job's in its hands.
+func (p *publishCmd) inTime(job *publication, dir, fresh string, within time.Duration) ([]seen, error) {
+	ctx, cancel := context.WithTimeout(job.ctx, within)
+	defer cancel()
+	var log bytes.Buffer
+	quiet, apart := *job.console, *job
+	quiet.ctx, quiet.out, quiet.err, quiet.will = ctx, io.Discard, &log, nil
+	apart.console = &quiet
+	var all []seen
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		all, err = p.rebuilt(&apart, dir, fresh)
 	}()
-	if err := plainFiles(dir); err != nil {
-		return nil, err
-	}
-	if all, err = foundRuns(dir); err != nil {
-		return nil, err
-	}
-	for i := range all {
-		all[i].comparison = nil // anybody can write one
-		if err := examine(all[i].Dir); err != nil {
+	select {
+	case <-done:
+		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
+		if err == nil {
+			job.cell = apart.cell
+			_, _ = job.err.Write(log.Bytes())
+			return all, nil
+		}
+	case <-ctx.Done():
+		select { // it ends at its next step, and leaves the folder to be removed
+		case <-done:
+		case <-time.After(lastStep):
+		}
 	}
-	if job.cell == "" && len(all) > 0 {
+	if err := job.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("to compute their figures takes longer than %v, which is all that strangers get", within)
+}
+
+// rebuilt are the runs in the folder, made anew and drawn.
+func (p *publishCmd) rebuilt(job *publication, dir, fresh string) (all []seen, err error) {
+	r := &rebuild{ctx: job.ctx, left: maxEvidence}
+	if err := r.job(dir, fresh); err != nil {
+		return nil, err
+	}
+	if all, err = foundRuns(fresh); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s holds no result", p.Dir)
+	}
+	if n := len(answersOf(all)); n > maxAnswers {
+		return nil, fmt.Errorf("they hold %d results; more than %d of strangers are not told", n, maxAnswers)
+	}
+	if job.cell == "" {
 		if job.cell, err = believedCell(all[0].Document); err != nil {
 			return nil, err
 		}
 	}
-	bases, err := p.compareAnew(job, all)
+	bases, err := compareAnew(all)
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
+		if err := job.ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := retell(job.console, &all[i], bases); err != nil {
 			return nil, err
 		}
@@ -66,79 +130,11 @@ func (p *publishCmd) examined(job *publication, dir string) (all []seen, err err
 	return all, nil
 }
 
-// maxFaults bounds what is said of an artifact.
-const maxFaults = 5
-
-// runIDs are what a run calls itself; comparisons repeat it.
-var runIDs = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
-// examine proves a run's folder from its records on, and takes away what can't be.
-func examine(dir string) error {
-	for _, dir := range append([]string{dir}, baselineDirs(dir)...) {
-		problems, err := result.Check(dir)
-		if err != nil {
-			return err
-		}
-		var errs errorList
-		for _, p := range problems[:min(len(problems), maxFaults)] {
-			errs.add(errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
-		}
-		if err := errs.join(); err != nil {
-			return err
-		}
-	}
-	doc, err := result.Read(dir)
-	if err != nil {
-		return err
-	}
-	if err := ownKeys(dir); err != nil {
-		return err
-	}
-	if !runIDs.MatchString(doc.RunID) {
-		return fmt.Errorf("%s: the run's id is %s, which no run has", result.FileResult, strconv.QuoteToASCII(doc.RunID[:min(len(doc.RunID), 80)]))
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	err = root.RemoveAll(result.FolderCharts)
-	for _, name := range []string{result.FileReport, result.FileComparison} {
-		err = errors.Join(err, ifThere(root.Remove(name)))
-	}
-	if err != nil {
-		return err
-	}
-	return result.WriteManifest(dir, doc.RunID)
-}
-
-// ownKeys are the keys of the identity that have no dot: a run adds none of that kind,
-// and their names are told.
-func ownKeys(dir string) error {
-	facts, err := result.ReadFacts(dir)
-	if err != nil {
-		return err
-	}
-	for key := range facts.ExtraIdentity {
-		if !strings.Contains(key, ".") {
-			return fmt.Errorf("%s: extra_identity has the key %s, which no run adds", result.FileFacts, strconv.QuoteToASCII(key[:min(len(key), 80)]))
-		}
-	}
-	return nil
-}
-
-func ifThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// retell draws a run's page anew, and takes for what is told of it a document in which
+// retell draws a run's page, and takes for what is told of it a document in which
 // everything that only the artifacts say is quoted.
 func retell(c *console, s *seen, bases []string) error {
 	o := page.Options{AgainstFixed: againstFixed(s.Dir, s.Document)}
-	if s.comparison != nil && !s.unkept {
+	if s.comparison != nil {
 		o.Comparison = s.comparison
 		if s.comparison.Verdict != compare.Refused {
 			o.Base = bases[0]

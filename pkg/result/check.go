@@ -58,6 +58,31 @@ func Check(dir string) ([]Problem, error) {
 	return append(out, checkFigures(root, text)...), nil
 }
 
+// CheckEvidence proves what a run's folder is computed from: every record, and that
+// result.json, when claimed is the text of one, follows from them. Nothing else of the
+// folder is read, not even its own result.json.
+func CheckEvidence(dir string, claimed []byte) ([]Problem, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	out, err := checkRecords(root)
+	if err != nil {
+		out = append(out, Problem{File: FileRecords, Text: err.Error()})
+	}
+	if len(out) > 0 || claimed == nil {
+		return out, nil
+	}
+	out = schemaProblems(FileResult, Validate(claimed))
+	again, err := build(root)
+	if err != nil {
+		return append(out, Problem{File: FileResult, Text: "can't be computed again: " + err.Error()}), nil
+	}
+	c := checkDocument(claimed, again)
+	return append(out, c.problems...), nil
+}
+
 // split takes a joined error apart.
 func split(file string, err error) []Problem {
 	if err == nil {
@@ -131,24 +156,33 @@ func checkFigures(root *os.Root, stored []byte) []Problem {
 	if err != nil {
 		return []Problem{{File: FileResult, Text: "can't be computed again: " + err.Error()}}
 	}
+	c := checkDocument(stored, again)
+	out := slices.Concat(c.problems, checkAIPerf(root, again, c.strict))
+	if n, ok := lines(root, FileAIPerfRecords); ok && again.InferenceX != nil && n != again.InferenceX.RequestAccounting.RecordsTotal {
+		out = append(out, Problem{File: FileAIPerfRecords, Text: fmt.Sprintf("has %d lines, the records make %d", n, again.InferenceX.RequestAccounting.RecordsTotal)})
+	}
+	return out
+}
+
+// checkDocument compares a stored document with the one computed again.
+func checkDocument(stored []byte, again *Document) (c comparison) {
+	c.file = FileResult
 	var was, is any
 	if err := json.Unmarshal(stored, &was); err != nil {
-		return []Problem{{File: FileResult, Text: err.Error()}}
+		c.report("", "%v", err)
+		return c
 	}
 	text, err := encode(again)
 	if err == nil {
 		err = json.Unmarshal(text, &is)
 	}
 	if err != nil {
-		return []Problem{{File: FileResult, Text: "computed again: " + err.Error()}}
+		c.report("", "computed again: %v", err)
+		return c
 	}
-	c := comparison{file: FileResult, strict: sameSchema(was)}
+	c.strict = sameSchema(was)
 	c.compare("", was, is)
-	out := slices.Concat(c.problems, checkAIPerf(root, again, c.strict))
-	if n, ok := lines(root, FileAIPerfRecords); ok && again.InferenceX != nil && n != again.InferenceX.RequestAccounting.RecordsTotal {
-		out = append(out, Problem{File: FileAIPerfRecords, Text: fmt.Sprintf("has %d lines, the records make %d", n, again.InferenceX.RequestAccounting.RecordsTotal)})
-	}
-	return out
+	return c
 }
 
 // checkAIPerf compares profile_export_aiperf.json with the document it is made of.

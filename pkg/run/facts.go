@@ -16,6 +16,7 @@ import (
 	"github.com/org/agentx-action/pkg/engine/sim"
 	"github.com/org/agentx-action/pkg/load/openai"
 	"github.com/org/agentx-action/pkg/load/replay"
+	"github.com/org/agentx-action/pkg/load/scenario"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/record"
 	"github.com/org/agentx-action/pkg/workload/corpus"
@@ -84,14 +85,20 @@ func program() result.Program {
 }
 
 func (s *session) scenarioFacts() result.Scenario {
-	sc := result.Scenario{Name: s.rules.Name, UnsafeOverride: s.UnsafeOverride, OverflowLimit: s.OverflowLimit}
-	if s.rules.Name == "" {
+	sc := RuleSet(&s.rules, s.applied.Violations)
+	sc.UnsafeOverride, sc.OverflowLimit = s.UnsafeOverride, s.OverflowLimit
+	return sc
+}
+
+// RuleSet is what a result says of its rule set and of the rules that were broken.
+func RuleSet(rules *scenario.Rules, broken []scenario.Violation) (sc result.Scenario) {
+	if rules.Name == "" {
 		return sc
 	}
-	sc.Version = fmt.Sprint(s.rules.Version)
+	sc.Name, sc.Version = rules.Name, fmt.Sprint(rules.Version)
 	coverage := requiredCoverage
 	sc.CoverageRequired = &coverage
-	for _, r := range s.rules.Rules {
+	for _, r := range rules.Rules {
 		v, ok := r.Value.(float64)
 		switch {
 		case ok && r.Setting == "trajectory-start-min-ratio":
@@ -100,7 +107,7 @@ func (s *session) scenarioFacts() result.Scenario {
 			sc.StartMaxRatio = &v
 		}
 	}
-	for _, v := range s.applied.Violations {
+	for _, v := range broken {
 		sc.Overridden = append(sc.Overridden, result.Violation{Setting: v.Setting, Got: v.Asked, Want: v.Rule, Text: v.Why})
 	}
 	return sc

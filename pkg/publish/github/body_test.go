@@ -314,7 +314,7 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s is no better than %s", order[i], order[i+1])
 		}
 	}
-	got := fmt.Sprintln(NoChange.Conclusion(), Improved.Conclusion(), NotCompared.Conclusion(), Worse.Conclusion(), Invalid.Conclusion(), Regressed.Conclusion(), Failed.Conclusion())
+	got := fmt.Sprintln(NoChange.Conclusion(false), Improved.Conclusion(false), NotCompared.Conclusion(false), Worse.Conclusion(false), Invalid.Conclusion(false), Regressed.Conclusion(false), Failed.Conclusion(false))
 	if got != "success success neutral neutral failure failure failure\n" {
 		t.Error(got)
 	}

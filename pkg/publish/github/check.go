@@ -14,18 +14,18 @@ import (
 const maxCheckSummary = 65535
 
 // check makes a check run on the commit.
-func (c *client) check(ctx context.Context, o *Options, b *body, p *Provenance) (string, error) {
+func (c *client) check(ctx context.Context, o *Options, b *body, content *Content) (string, error) {
 	b.fit(maxCheckSummary)
 	for {
 		standing := b.marker.standing
 		opts := gh.CreateCheckRunOptions{
-			Name: o.CheckRun, HeadSHA: o.Event.HeadSHA, Status: gh.String("completed"), Conclusion: gh.String(standing.Conclusion()),
+			Name: o.CheckRun, HeadSHA: o.Event.HeadSHA, Status: gh.String("completed"), Conclusion: gh.String(standing.Conclusion(content.Claimed)),
 			Output: &gh.CheckRunOutput{
 				Title:   gh.String(table.Plain(strings.ToUpper(string(standing)), nameWidth)),
 				Summary: gh.String(b.text()),
 			},
 		}
-		if at := address(p.RunURL); at != "" {
+		if at := address(content.Provenance.RunURL); at != "" {
 			opts.DetailsURL = &at
 		}
 		var made *gh.CheckRun

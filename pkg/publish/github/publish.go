@@ -84,7 +84,7 @@ func (c *client) checked(ctx context.Context, o *Options, content *Content, out 
 		out.refuse(o, err)
 		return
 	}
-	if out.CheckRunURL, err = c.check(ctx, o, b, &content.Provenance); err != nil {
+	if out.CheckRunURL, err = c.check(ctx, o, b, content); err != nil {
 		out.refuse(o, err)
 	}
 }
@@ -153,7 +153,7 @@ func Plan(o Options, c Content) (Planned, error) {
 	if o.CheckRun != "" && o.Event.HeadSHA == "" {
 		step("no check run: the event %q names no commit", table.Plain(o.Event.Name, nameWidth))
 	} else if o.CheckRun != "" {
-		step("check run %q on %s: %s", table.Plain(o.CheckRun, nameWidth), table.Plain(o.Event.HeadSHA, nameWidth), p.Standing.Conclusion())
+		step("check run %q on %s: %s", table.Plain(o.CheckRun, nameWidth), table.Plain(o.Event.HeadSHA, nameWidth), p.Standing.Conclusion(c.Claimed))
 	}
 	if o.Token == "" {
 		step("nothing is sent: there is no token")

@@ -121,13 +121,16 @@ func (s Standing) gravity() int {
 	return 0
 }
 
-// Conclusion of a check run: success, neutral or failure.
-func (s Standing) Conclusion() string {
+// Conclusion of a check run: success, neutral or failure. What is only claimed is no
+// success: its author could open a gate with it.
+func (s Standing) Conclusion(claimed bool) string {
 	switch s {
 	case Failed, Regressed, Invalid:
 		return "failure"
 	case NoChange, Improved:
-		return "success"
+		if !claimed {
+			return "success"
+		}
 	}
 	return "neutral"
 }
