@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/publish/table"
@@ -145,7 +144,7 @@ func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept
 	for _, n := range notes {
 		if slices.ContainsFunc(id.Pairs, func(p result.Pair) bool {
 			_, name, has := strings.Cut(p.Key, ".")
-			return has && !bareName.MatchString(name) && strings.Contains(n, printable(p.Key))
+			return has && !bareName.MatchString(name) && strings.Contains(n, compare.Printable(p.Key))
 		}) {
 			hidden++
 			fmt.Fprintln(job.err, "note:", job.secrets.Mask(n))
@@ -157,16 +156,6 @@ func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept
 		kept = append(kept, "Why runs of the base were turned down stands in the log of the job that publishes.")
 	}
 	return kept
-}
-
-// printable is text as notes repeat it.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // quotedComparison compares, and quotes what only the artifacts say: of identities, those

@@ -58,8 +58,8 @@ func whyNot(err error) Reason {
 	return NotWhole
 }
 
-// printable takes out what could steer a terminal: names and keys come from files.
-func printable(text string) string {
+// Printable takes out what could steer a terminal: names and keys come from files.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return '?'
@@ -92,7 +92,7 @@ func Sentences(down []TurnedDown) (out []string) {
 		if len(where[r]) <= maxNamed {
 			text += " (" + strings.Join(where[r], ", ") + ")"
 		}
-		out = append(out, printable(text))
+		out = append(out, Printable(text))
 	}
 	return out
 }
