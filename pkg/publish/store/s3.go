@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,7 @@ type bucket struct {
 	client  *s3.Client
 	manager *transfermanager.Client
 	secrets *secrets
+	begun   sync.Map // ids of uploads in parts that are not complete, and their keys
 
 	// What the store turned out not to know. It is found out by the first object
 	// and holds from then on.

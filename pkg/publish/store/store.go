@@ -60,6 +60,13 @@ type tidier interface {
 	tidy(ctx context.Context, folder string) (int, error)
 }
 
+// quitter is a store in which an upload that failed may leave something of ours that is
+// no object.
+type quitter interface {
+	// quit removes it, and nothing of another uploader's.
+	quit(ctx context.Context) error
+}
+
 // PathStyle says how a bucket stands in an address.
 type PathStyle string
 

@@ -53,8 +53,7 @@ func (e *ConflictError) Unwrap() error { return ErrExists }
 
 const (
 	defaultParallel = 4
-	verifiedUpTo    = 1 << 20                // bytes of a file that is hashed before anything is sent
-	settleFor       = 200 * time.Millisecond // for a server to end what a cut off client had asked
+	verifiedUpTo    = 1 << 20 // bytes of a file that is hashed before anything is sent
 )
 
 // Upload puts the folder of a finished run into the store, every file under the key
@@ -168,29 +167,16 @@ func (u *upload) run(ctx context.Context) error {
 	return u.last(ctx)
 }
 
-// giveUp leaves no parts behind. Each file that failed has given up its own, but a part
-// that the server was still writing then can outlive that, as S3's description of
-// AbortMultipartUpload warns: so it is asked for until none is shown.
+// giveUp leaves nothing of ours behind that is no object.
 func (u *upload) giveUp(ctx context.Context) {
-	t, ok := u.store.(tidier)
+	s, ok := u.store.(quitter)
 	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
 	defer cancel()
-	for {
-		n, err := t.tidy(ctx, u.base)
-		if err != nil {
-			u.done.Notes = append(u.done.Notes, "Unfinished parts may be left: "+err.Error()+".")
-			return
-		}
-		if n == 0 {
-			return
-		}
-		select {
-		case <-time.After(settleFor):
-		case <-ctx.Done():
-		}
+	if err := s.quit(ctx); err != nil {
+		u.done.Notes = append(u.done.Notes, "Unfinished parts may be left: "+err.Error()+".")
 	}
 }
 
