@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
@@ -138,12 +137,7 @@ func differences(keys []string, there, here *result.Identity) string {
 		parts = append(parts, fmt.Sprintf("and %d more keys differ", more))
 	}
 	// Keys and values come from files; nothing of them may steer a terminal.
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.Join(parts, ", "))
+	return compare.Printable(strings.Join(parts, ", "))
 }
 
 func words(id *result.Identity, key string) []rune {

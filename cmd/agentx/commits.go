@@ -44,7 +44,7 @@ func (p *publication) baseSHA(base *seen) (sha string, claimed bool) {
 	if p.flags.BaseSHA != "" {
 		return p.flags.BaseSHA, false
 	}
-	if kept := base.Document.Settings.Other[otherBase]; wholeCommit.MatchString(kept) {
+	if kept := base.Document.Settings.Other[otherBase]; github.WholeCommit(kept) {
 		return kept, p.untrusted
 	}
 	sha, _ = dig(p.workplace.github.Event, "pull_request", "base", "sha").(string)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,11 +27,8 @@ type publishFlags struct {
 	storeFlags
 }
 
-// wholeCommit is a commit as git writes it in full, by SHA-1 or SHA-256.
-var wholeCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
 func (f *publishFlags) checkBaseSHA() error {
-	if f.BaseSHA == "" || wholeCommit.MatchString(f.BaseSHA) {
+	if f.BaseSHA == "" || github.WholeCommit(f.BaseSHA) {
 		return nil
 	}
 	return fmt.Errorf("--base-sha %s: want a whole commit, 40 hexadecimal digits in lower case, as git rev-parse writes it", strconv.QuoteToASCII(f.BaseSHA[:min(len(f.BaseSHA), 80)]))

@@ -13,8 +13,9 @@ import (
 )
 
 // pullRequest is the number of the pull request that the event is about, 0 when there
-// is none, and its head where GitHub was asked for it. With forks GitHub's payload of a workflow_run has no number, so it is looked
-// up by what the payload says of the head: its owner, branch and commit.
+// is none, and its head where GitHub was asked for it. With forks GitHub's payload of a
+// workflow_run has no number, so it is looked up by what the payload says of the head:
+// its owner, branch and commit.
 func (c *client) pullRequest(ctx context.Context, o *Options) (n int, head string, err error) {
 	e := &o.Event
 	switch {
@@ -75,14 +76,17 @@ func HeadSHA(ctx context.Context, o Options, number int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if sha := pr.GetHead().GetSHA(); commit.MatchString(sha) {
+	if sha := pr.GetHead().GetSHA(); WholeCommit(sha) {
 		return sha, nil
 	}
 	return "", fmt.Errorf("github: pull request %d has no commit at its head", number)
 }
 
-// commit is a whole hash, SHA-1's or SHA-256's.
-var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var wholeCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// WholeCommit tells whether a text is a commit as git writes it in full, by SHA-1 or by
+// SHA-256.
+func WholeCommit(text string) bool { return wholeCommit.MatchString(text) }
 
 // maxPullPages bounds a search among pull requests.
 const maxPullPages = 10

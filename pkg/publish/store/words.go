@@ -1,9 +1,6 @@
 package store
 
-import (
-	"strings"
-	"unicode"
-)
+import "github.com/org/agentx-action/pkg/result/compare"
 
 // maxSaid bounds what is repeated of somebody else's words, in runes.
 const maxSaid = 300
@@ -16,12 +13,7 @@ func printable(text string) string {
 	if cut {
 		runes = runes[:maxSaid]
 	}
-	out := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, string(runes))
+	out := compare.Printable(string(runes))
 	if cut {
 		out += "…"
 	}
