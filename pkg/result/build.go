@@ -128,7 +128,7 @@ func (h *hashedFile) rest() (File, error) {
 	if _, err := io.Copy(&h.hash, h.src); err != nil {
 		return File{}, fmt.Errorf("%s: %w", h.name, err)
 	}
-	return h.hash.file(h.name), nil
+	return h.hash.entry(h.name).File, nil
 }
 
 // Compute computes the document from facts and observations. The Evidence is

@@ -63,7 +63,7 @@ func (p *Parent) Renew(changed func(name string) bool) error {
 		top, name, _ := strings.Cut(path, "/")
 		return top == p.below && (name == FileManifest || changed(name))
 	}
-	m.Files = slices.DeleteFunc(m.Files, func(f File) bool { return renewed(f.Path) })
+	m.Files = slices.DeleteFunc(m.Files, func(f Entry) bool { return renewed(f.Path) })
 	for _, name := range names {
 		if !renewed(name) {
 			continue
@@ -79,7 +79,7 @@ func (p *Parent) Renew(changed func(name string) bool) error {
 
 // writeManifest sorts and writes it.
 func writeManifest(root *os.Root, m *Manifest) error {
-	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(m.Files, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	text, err := encode(m)
 	if err != nil {
 		return err

@@ -256,6 +256,13 @@ func TestCheckFindsTampering(t *testing.T) {
     "avg": 196`, `"request_count": {
     "unit": "requests",
     "avg": 197`)), "/request_count/avg"},
+		"crc32c changed": {func(t *testing.T, dir string) {
+			m, _, err := ReadManifest(dir)
+			if err != nil || m.Files[0].CRC32C == "" {
+				t.Fatal(m, err)
+			}
+			edit(FileManifest, `"crc32c": "`+m.Files[0].CRC32C, `"crc32c": "00000000`)(t, dir)
+		}, "crc32c 00000000; now"},
 		"no manifest": {func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, FileManifest)) }, FileManifest},
 		"no records":  {remanifest(func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, FileRecords)) }), "/evidence"},
 	} {
@@ -278,7 +285,7 @@ func TestCheckFindsTampering(t *testing.T) {
 
 func TestManifestRefusesHostilePaths(t *testing.T) {
 	for _, path := range []string{"../x", "/etc/passwd", "a/../../x", "", ".", "a\\b", "c:x", "a//b", "./a", "manifest.json", "a\x00b"} {
-		text, err := encode(&Manifest{Kind: KindManifest, SchemaVersion: "1.0", Files: []File{{path, 0, strings.Repeat("0", 64)}}})
+		text, err := encode(&Manifest{Kind: KindManifest, SchemaVersion: "1.0", Files: []Entry{{File: File{path, 0, strings.Repeat("0", 64)}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,8 +293,8 @@ func TestManifestRefusesHostilePaths(t *testing.T) {
 			t.Errorf("%q passes", path)
 		}
 	}
-	twice := File{"a", 0, strings.Repeat("0", 64)}
-	text, _ := encode(&Manifest{Kind: KindManifest, SchemaVersion: "1.0", Files: []File{twice, twice}})
+	twice := Entry{File: File{"a", 0, strings.Repeat("0", 64)}}
+	text, _ := encode(&Manifest{Kind: KindManifest, SchemaVersion: "1.0", Files: []Entry{twice, twice}})
 	if _, err := DecodeManifest(text); err == nil {
 		t.Error("a file listed twice passes")
 	}

@@ -77,7 +77,7 @@ func TestAnswersThatRepeatSecrets(t *testing.T) {
 	} {
 		s := answer(c.status, code, echo)
 		for _, err := range []error{
-			s.Put(t.Context(), "a", sourceOf([]byte("x"))), s.Put(t.Context(), "a", sourceOf(random(multipartFrom))), listError(t, s), tidyError(t, s),
+			s.Put(t.Context(), "a", sourceOf([]byte("x"))), s.Put(t.Context(), "a", sourceOf(random(testParts))), listError(t, s), tidyError(t, s),
 		} {
 			if err == nil {
 				t.Fatalf("%s: no error", code)
@@ -149,7 +149,7 @@ func TestStoreThatIgnoresCreateOnly(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := measured{id: "a", files: map[string]int64{"charts/large": multipartFrom + 1}}.folder(t)
+			dir := measured{id: "a", files: map[string]int64{"charts/large": testParts + 1}}.folder(t)
 			other := measured{id: "b"}.folder(t)
 			key := keyAt(noon, name)
 			u, err := Upload(t.Context(), serve(t, h, Options{}), dir, key, UploadOptions{})
@@ -207,7 +207,7 @@ func TestStoreThatRefusesChecksums(t *testing.T) {
 			}
 			return false
 		})
-		dir, key := measured{id: "a", files: map[string]int64{"charts/large": multipartFrom + 1, "charts/b": 1e6}}.folder(t), keyAt(noon, code)
+		dir, key := measured{id: "a", files: map[string]int64{"charts/large": testParts + 1, "charts/b": 1e6}}.folder(t), keyAt(noon, code)
 		s := openAt(t, at, Options{})
 		u, err := Upload(t.Context(), s, dir, key, UploadOptions{})
 		check(t, err)
@@ -216,6 +216,6 @@ func TestStoreThatRefusesChecksums(t *testing.T) {
 		}
 		check(t, Fetch(t.Context(), s, key, t.TempDir()+"/back", FetchOptions{}))
 		// The first object may be one that is sent in parts.
-		check(t, openAt(t, at, Options{}).Put(t.Context(), "alone"+code, sourceOf(random(multipartFrom+1))))
+		check(t, openAt(t, at, Options{}).Put(t.Context(), "alone"+code, sourceOf(random(testParts+1))))
 	}
 }

@@ -116,7 +116,7 @@ func download(ctx context.Context, s Store, k Key, m *result.Manifest, text []by
 }
 
 // fetchFile tries a few times: a body that breaks off is not repeated by the SDK.
-func fetchFile(ctx context.Context, s Store, k Key, root *os.Root, f result.File) (err error) {
+func fetchFile(ctx context.Context, s Store, k Key, root *os.Root, f result.Entry) (err error) {
 	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func fetchFile(ctx context.Context, s Store, k Key, root *os.Root, f result.File
 }
 
 // tryFetch reports as final what another attempt would not mend.
-func tryFetch(ctx context.Context, s Store, k Key, root *os.Root, f result.File) (final bool, err error) {
+func tryFetch(ctx context.Context, s Store, k Key, root *os.Root, f result.Entry) (final bool, err error) {
 	from, err := s.Get(ctx, k.String()+"/"+f.Path)
 	if err != nil {
 		return true, err

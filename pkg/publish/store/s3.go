@@ -34,6 +34,7 @@ type bucket struct {
 	name, prefix string // prefix without slashes at its ends; may be empty
 	region       string
 	endpoint     string // empty is AWS
+	partsFrom    int64  // size from which an object is sent in parts
 	options      Options
 
 	client  *s3.Client
@@ -96,7 +97,7 @@ func openS3(ctx context.Context, ref string, o Options) (Store, error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	b := &bucket{name: name, prefix: prefix, options: o, secrets: new(secrets)}
+	b := &bucket{name: name, prefix: prefix, partsFrom: partsFrom, options: o, secrets: new(secrets)}
 	if err := b.connect(ctx); err != nil {
 		return nil, b.fault("opened", "", err)
 	}

@@ -36,8 +36,8 @@ func (p parts) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipart
 // it. With TLS the SDK does so by itself. The object's own hash is computed while it
 // is read, and in the manifest, which is signed whole.
 func (p parts) UploadPart(ctx context.Context, in *s3.UploadPartInput, o ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
-	if in.ChecksumAlgorithm != "" {
-		o = append(o, p.b.knownHash(unsigned))
+	if in.ChecksumAlgorithm != "" && p.b.plainHTTP() {
+		o = append(o, knownHash(unsigned))
 	}
 	return p.Client.UploadPart(ctx, in, o...)
 }

@@ -1,8 +1,9 @@
 package store
 
 import (
-	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,15 +21,16 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// How an object is sent. One below multipartFrom is held in memory and sent whole;
-// a larger one in parts, a few at once.
+// How an object is sent: in one request below partsFrom, about where AWS advises to
+// consider parts, and in parts, a few at once, from there on.
 const (
-	multipartFrom = 16 << 20
-	partSize      = 8 << 20
-	partsAtOnce   = 4
-	abortWithin   = 10 * time.Second // for the end of an upload that is given up
-	probeUpTo     = 64 << 10
-	conflicts     = 5 // answers that another upload of the same key is going on
+	partsFrom   = 128 << 20
+	partSize    = 8 << 20
+	signedUpTo  = 1 << 20 // bytes of an object whose SHA-256 is signed beside its CRC-32C
+	partsAtOnce = 4
+	abortWithin = 10 * time.Second // for the end of an upload that is given up
+	probeUpTo   = 64 << 10
+	conflicts   = 5 // answers that another upload of the same key is going on
 )
 
 // metaSHA256 is the name under which an object keeps its hash.
@@ -42,7 +44,7 @@ func (b *bucket) Put(ctx context.Context, name string, from Source) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	asked := from.Size >= multipartFrom || b.noCreateOnly.Load() || !b.probed.Load()
+	asked := from.Size >= b.partsFrom || b.noCreateOnly.Load() || !b.probed.Load()
 	if asked {
 		switch _, err := b.Head(ctx, name); {
 		case err == nil:
@@ -135,7 +137,8 @@ func refused(err error) bool {
 		return false
 	}
 	switch code(err) {
-	case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "NoSuchUpload", "EntityTooLarge", "KeyTooLongError":
+	case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "NoSuchUpload", "EntityTooLarge", "KeyTooLongError",
+		"BadDigest", "XAmzContentSHA256Mismatch": // what arrived is not what was sent
 		return false
 	}
 	return true
@@ -144,7 +147,7 @@ func refused(err error) bool {
 // send makes one attempt, which the client may repeat by itself.
 func (b *bucket) send(ctx context.Context, name string, from Source) (err error) {
 	for n := 1; ; n++ {
-		if from.Size < multipartFrom {
+		if from.Size < b.partsFrom {
 			err = b.sendWhole(ctx, name, from)
 		} else {
 			err = b.sendParts(ctx, name, from)
@@ -175,41 +178,48 @@ func (b *bucket) condition() *string {
 	return aws.String("*")
 }
 
-// sendWhole sends one that fits into memory. The bytes that leave are those that
-// were hashed.
+// sendWhole sends an object in one request. Its CRC-32C goes ahead of it, and the store
+// refuses what is not of it.
 func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error {
-	text := make([]byte, from.Size)
-	r := from.reader(ctx)
-	if _, err := io.ReadFull(r, text); err != nil && err != io.EOF {
+	from, err := from.withCRC(ctx)
+	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, r); err != nil { // an empty one is held against its hash too
-		return err
+	if from.Size == 0 { // the SDK doesn't read it
+		if _, err := io.Copy(io.Discard, from.reader(ctx)); err != nil {
+			return err
+		}
 	}
 	in := &s3.PutObjectInput{
-		Bucket: &b.name, Key: aws.String(b.key(name)), Body: bytes.NewReader(text), ContentLength: &from.Size, ContentType: contentType(name), IfNoneMatch: b.condition(),
+		Bucket: &b.name, Key: aws.String(b.key(name)), Body: from.reader(ctx), ContentLength: &from.Size, ContentType: contentType(name), IfNoneMatch: b.condition(),
 		Metadata: map[string]string{metaSHA256: from.SHA256}, SSEKMSKeyId: word(b.options.KMSKeyID),
 		ServerSideEncryption: s3types.ServerSideEncryption(b.options.SSE), StorageClass: s3types.StorageClass(b.options.StorageClass),
 	}
+	sum := from.SHA256
 	if !b.noChecksums.Load() {
-		in.ChecksumAlgorithm = s3types.ChecksumAlgorithmCrc32
+		crc, err := hex.DecodeString(from.CRC32C)
+		if err != nil {
+			return err
+		}
+		in.ChecksumCRC32C = aws.String(base64.StdEncoding.EncodeToString(crc))
+		if from.Size > signedUpTo {
+			sum = unsigned
+		}
 	}
-	_, err := b.client.PutObject(ctx, in, b.knownHash(from.SHA256))
+	_, err = b.client.PutObject(ctx, in, knownHash(sum))
 	return err
 }
 
-// knownHash signs a body by the hash that is known of it, where it would be computed
-// again: without TLS. The store then holds the body against the manifest's own hash.
-func (b *bucket) knownHash(sum string) func(*s3.Options) {
+// knownHash signs a body by the hash that is known of it, which the SDK would compute
+// again without TLS.
+func knownHash(sum string) func(*s3.Options) {
 	return func(o *s3.Options) {
-		if b.plainHTTP() {
-			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
-					func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-						return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
-					}), middleware.After)
-			})
-		}
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("agentxPayloadHash",
+				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					return next.HandleInitialize(v4.SetPayloadHash(ctx, sum), in)
+				}), middleware.After)
+		})
 	}
 }
 
@@ -226,7 +236,7 @@ func (b *bucket) sendParts(ctx context.Context, name string, from Source) error 
 			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 			return
 		}
-		o.ChecksumAlgorithm = managertypes.ChecksumAlgorithmCrc32
+		o.ChecksumAlgorithm = managertypes.ChecksumAlgorithmCrc32c
 	})
 	return err
 }

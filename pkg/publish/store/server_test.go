@@ -63,8 +63,12 @@ func openAt(tb testing.TB, endpoint string, o Options) Store {
 	}
 	s, err := Open(tb.Context(), "s3://"+testBucket+"/a/prefix", o)
 	check(tb, err)
+	s.(*bucket).partsFrom = testParts
 	return s
 }
+
+// testParts is the size from which the stores of the tests send in parts.
+const testParts = 16 << 20
 
 // gateway is a versitygw: a server that nobody here wrote, with real signatures,
 // checksums and conditions.

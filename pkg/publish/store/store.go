@@ -38,6 +38,7 @@ type Source struct {
 	Body   io.ReaderAt
 	Size   int64
 	SHA256 string // hexadecimal
+	CRC32C string // hexadecimal; empty where it isn't known
 }
 
 // Object is what a store says of one.

@@ -3,15 +3,18 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +46,7 @@ func TestStores(t *testing.T) {
 		if got := names(t, s, "a", true); len(got) > 0 {
 			t.Errorf("%v", got)
 		}
-		large := random(multipartFrom + 12345) // sent in parts
+		large := random(testParts + 12345) // sent in parts
 		objects := map[string][]byte{"a/b": []byte("text"), "a/empty": {}, "a/c/large": large, "a/c/d/e =é+%&?#.json": []byte("{}"), "ab": []byte("beside")}
 		for name, text := range objects {
 			check(t, s.Put(ctx, name, sourceOf(text)))
@@ -98,25 +101,105 @@ func TestStores(t *testing.T) {
 	})
 }
 
-// What changed after it was hashed does not become an object.
+// What changed after it was hashed does not become an object, whichever hash is known.
 func TestStoresRefuseWhatChanged(t *testing.T) {
+	another := sourceOf([]byte("another"))
 	stores(t, func(t *testing.T, s Store) {
-		for name, text := range map[string][]byte{"small": []byte("text"), "empty": {}, "large": random(multipartFrom + 1)} {
-			from := sourceOf(text)
-			from.SHA256 = sourceOf([]byte("another")).SHA256
-			if err := s.Put(t.Context(), name, from); !errors.Is(err, errChanged) {
-				t.Errorf("%s: %v", name, err)
+		for name, text := range map[string][]byte{"small": []byte("text"), "empty": {}, "middle": random(signedUpTo + 1), "large": random(testParts + 1)} {
+			crc, sha := sourceOf(text), sourceOf(text)
+			crc.CRC32C = another.CRC32C
+			sha.CRC32C, sha.SHA256 = "", another.SHA256
+			shorter := sourceOf(text)
+			shorter.Size++
+			for what, from := range map[string]Source{"crc32c": crc, "sha256": sha, "fewer": shorter} {
+				if err := s.Put(t.Context(), name, from); !errors.Is(err, errChanged) || !strings.Contains(err.Error(), what) {
+					t.Errorf("%s, %s: %v", name, what, err)
+				}
 			}
-			from = sourceOf(text)
-			from.Size++ // it became shorter
-			if err := s.Put(t.Context(), name, from); !errors.Is(err, errChanged) {
+			if _, err := s.Head(t.Context(), name); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s is there: %v", name, err)
+			}
+			old := sourceOf(text) // of a manifest of a version without it
+			old.CRC32C = ""
+			check(t, s.Put(t.Context(), name, old))
+			if got, err := readAll(t.Context(), s, name, old.Size); err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%s: %d bytes, %v", name, len(got), err)
+			}
+		}
+	})
+}
+
+// What changes on its way does not become an object either: the store holds it against
+// the checksum, or the signed hash where it takes no checksums.
+func TestStoreRefusesWhatArrivesChanged(t *testing.T) {
+	g := startGateway(t)
+	for name, n := range map[string]int{"small": 1000, "middle": signedUpTo + 1, "large": testParts + 1} {
+		for _, plain := range []bool{false, true} {
+			if plain && name == "large" {
+				continue // its parts are held against the manifest by who reads them
+			}
+			s := openAt(t, through(t, g.url, func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.ContentLength > 500 {
+					r.Body = &flipped{r.Body, 300}
+				}
+				return false
+			}), Options{})
+			s.(*bucket).noChecksums.Store(plain)
+			if err := s.Put(t.Context(), name, sourceOf(random(n))); err == nil || !strings.Contains(err.Error(), "HTTP 400") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if _, err := s.Head(t.Context(), name); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s is there: %v", name, err)
 			}
 		}
-	})
+	}
+}
+
+// flipped changes a bit after so many bytes.
+type flipped struct {
+	io.ReadCloser
+	after int
+}
+
+func (f *flipped) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	if f.after >= 0 && f.after < n {
+		p[f.after] ^= 1
+	}
+	f.after -= n
+	return n, err
+}
+
+// With TLS too an object in one request has its length and its checksum ahead of it.
+func TestWholeOverTLS(t *testing.T) {
+	asUser(t, testKeyID, testSecret, "")
+	fake := fakeS3(t)
+	seen := map[string]http.Header{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			seen[r.URL.Path] = r.Header.Clone()
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	check(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	t.Setenv("AWS_CA_BUNDLE", ca)
+	s := openAt(t, server.URL, Options{})
+	for name, n := range map[string]int{"small": 1000, "middle": signedUpTo + 1} {
+		from := sourceOf(random(n))
+		check(t, s.Put(t.Context(), name, from))
+		h, want := seen["/results/a/prefix/"+name], from.SHA256
+		if n > signedUpTo {
+			want = unsigned
+		}
+		if got := h.Get("X-Amz-Content-Sha256"); got != want || h.Get("Content-Length") != strconv.Itoa(n) || h.Get("X-Amz-Checksum-Crc32c") == "" || h.Get("X-Amz-Trailer") != "" {
+			t.Errorf("%s: signed %q of %q, %v", name, got, want, h)
+		}
+		if got, err := readAll(t.Context(), s, name, from.Size); err != nil || len(got) != n {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
 }
 
 // Of several who write one object at once, one does.
@@ -203,7 +286,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 		fake.ServeHTTP(w, r)
 	}), Options{Region: "eu-central-7", SSE: "aws:kms", KMSKeyID: "key-1", StorageClass: "STANDARD_IA"})
 	check(t, s.Put(t.Context(), "small.json", sourceOf([]byte("{}"))))
-	check(t, s.Put(t.Context(), "large.zst", sourceOf(random(multipartFrom))))
+	check(t, s.Put(t.Context(), "large.zst", sourceOf(random(testParts))))
 	for at, kind := range map[string]string{"PUT /results/a/prefix/small.json?x-id": "application/json", "POST /results/a/prefix/large.zst?uploads": "application/zstd"} {
 		h := seen[at]
 		for name, want := range map[string]string{
@@ -221,7 +304,7 @@ func TestOptionsReachTheServer(t *testing.T) {
 			t.Errorf("%s: no hash", at)
 		}
 	}
-	if got := seen["PUT /results/a/prefix/small.json?x-id"]; got.Get("If-None-Match") != "*" || got.Get("X-Amz-Checksum-Crc32") == "" {
+	if got := seen["PUT /results/a/prefix/small.json?x-id"]; got.Get("If-None-Match") != "*" || got.Get("X-Amz-Checksum-Crc32c") == "" {
 		t.Errorf("no condition or no checksum: %v", got)
 	}
 }

@@ -233,7 +233,7 @@ func (u *upload) allThere(ctx context.Context) error {
 // Then the largest, so that none is left alone at the end.
 func (u *upload) files(ctx context.Context) error {
 	files := slices.Clone(u.manifest.Files)
-	slices.SortStableFunc(files, func(a, b result.File) int { return int(min(1, max(-1, b.Size-a.Size))) })
+	slices.SortStableFunc(files, func(a, b result.Entry) int { return int(min(1, max(-1, b.Size-a.Size))) })
 	if len(files) == 0 {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (u *upload) files(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (u *upload) file(ctx context.Context, f result.File) error {
+func (u *upload) file(ctx context.Context, f result.Entry) error {
 	if size, ok := u.there[u.name(f.Path)]; ok {
 		if size != f.Size {
 			return u.conflict(f.Path)
@@ -265,7 +265,7 @@ func (u *upload) file(ctx context.Context, f result.File) error {
 		return err
 	}
 	defer file.Close()
-	err = u.store.Put(ctx, u.name(f.Path), Source{u.lines.count(file), f.Size, f.SHA256})
+	err = u.store.Put(ctx, u.name(f.Path), Source{u.lines.count(file), f.Size, f.SHA256, f.CRC32C})
 	switch {
 	case errors.Is(err, ErrExists): // another uploader, or a request of ours whose answer was lost
 		return u.equal(ctx, f)
@@ -277,7 +277,7 @@ func (u *upload) file(ctx context.Context, f result.File) error {
 }
 
 // equal holds an object that is there against the file.
-func (u *upload) equal(ctx context.Context, f result.File) error {
+func (u *upload) equal(ctx context.Context, f result.Entry) error {
 	there, err := u.store.Head(ctx, u.name(f.Path))
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func (u *upload) equal(ctx context.Context, f result.File) error {
 	return nil
 }
 
-func (u *upload) hash(ctx context.Context, f result.File) (string, error) {
+func (u *upload) hash(ctx context.Context, f result.Entry) (string, error) {
 	r, err := u.store.Get(ctx, u.name(f.Path))
 	if err != nil {
 		return "", err
