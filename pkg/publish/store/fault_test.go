@@ -172,6 +172,27 @@ func TestStoreThatIgnoresCreateOnly(t *testing.T) {
 	}
 }
 
+// A store may refuse a second object before the first one shows, which then comes to
+// nothing: what is not there is not taken for written.
+func TestRefusedBeforeTheFirstShows(t *testing.T) {
+	asUser(t, testKeyID, testSecret, "")
+	fake := fakeS3(t)
+	var n atomic.Int32
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/second") && n.Add(1) == 1 {
+			_, _ = io.Copy(io.Discard, r.Body) // so that the answer is read
+			refuse(w, 412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold")
+			return
+		}
+		fake.ServeHTTP(w, r)
+	}), Options{})
+	check(t, s.Put(t.Context(), "first", sourceOf([]byte("x"))))
+	check(t, s.Put(t.Context(), "second", sourceOf([]byte("ours"))))
+	if got, err := readAll(t.Context(), s, "second", 10); err != nil || string(got) != "ours" || n.Load() != 2 {
+		t.Errorf("%q, %v after %d requests", got, err, n.Load())
+	}
+}
+
 // Who writes at the same instant into a store without create-only is told.
 func TestLostAgainstAnotherUploader(t *testing.T) {
 	asUser(t, testKeyID, testSecret, "")

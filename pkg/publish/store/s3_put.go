@@ -144,7 +144,8 @@ func refused(err error) bool {
 	return true
 }
 
-// send makes one attempt, which the client may repeat by itself.
+// send makes one attempt, which the client may repeat by itself. It waits for another
+// uploader of the same key.
 func (b *bucket) send(ctx context.Context, name string, from Source) (err error) {
 	for n := 1; ; n++ {
 		if from.Size < b.partsFrom {
@@ -152,15 +153,10 @@ func (b *bucket) send(ctx context.Context, name string, from Source) (err error)
 		} else {
 			err = b.sendParts(ctx, name, from)
 		}
-		switch {
-		case n >= conflicts:
-			return err
-		case code(err) == "NoSuchUpload": // another uploader of this run tidied our parts away
-		case status(err) == http.StatusConflict: // another upload of the key goes on
-		default:
-			if status(err) == http.StatusPreconditionFailed {
-				return ErrExists
-			}
+		if status(err) == http.StatusPreconditionFailed && b.shows(ctx, name) {
+			return ErrExists
+		}
+		if n >= conflicts || !contended(err) {
 			return err
 		}
 		select {
@@ -169,6 +165,26 @@ func (b *bucket) send(ctx context.Context, name string, from Source) (err error)
 			return ctx.Err()
 		}
 	}
+}
+
+// contended reports an answer that another uploader of the same key can bring about.
+func contended(err error) bool {
+	switch status(err) {
+	case http.StatusConflict: // another upload of the key goes on
+		return true
+	case http.StatusPreconditionFailed: // it is about to be there: see shows
+		return true
+	}
+	return code(err) == "NoSuchUpload" // another uploader of this run tidied our parts away
+}
+
+// shows tells whether an object that is said to be there can be seen. A store that
+// writes down what an object is before the object (versitygw with a sidecar) refuses a
+// second one earlier than it shows the first, which may still come to nothing. Who may
+// not look is not told otherwise.
+func (b *bucket) shows(ctx context.Context, name string) bool {
+	_, err := b.Head(ctx, name)
+	return !errors.Is(err, ErrNotFound)
 }
 
 func (b *bucket) condition() *string {
