@@ -115,7 +115,7 @@ func (s *sides) fixed(head, base []string, o *compare.Options) error {
 		dirs, named := side.named, len(side.named) > 0
 		read := compare.Check
 		if !named { // the run's manifest lists them too, and fits
-			dirs, read = baselineDirs(side.run.Where), result.Read
+			dirs, read = result.Baselines(side.run.Where), result.Read
 		}
 		for _, dir := range dirs {
 			d, err := read(dir)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/agentx-action/pkg/publish/actions"
 	"github.com/org/agentx-action/pkg/publish/github"
+	"github.com/org/agentx-action/pkg/publish/stranger"
 	"github.com/org/agentx-action/pkg/run"
 )
 
@@ -136,7 +137,7 @@ func unpacked(name string, wanted ...string) (dir string, remove func(), err err
 	if err != nil {
 		return "", func() {}, err
 	}
-	if err := unzip(name, dir, wanted...); err != nil {
+	if err := stranger.Unzip(name, dir, wanted...); err != nil {
 		return "", remove, fmt.Errorf("%s: %w", name, err)
 	}
 	return dir, remove, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/publish/store"
-	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/publish/stranger"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
@@ -57,7 +57,7 @@ func compareAnew(all []seen) (bases []string, err error) {
 			o.CreatedAt = r.Doc.EndedAt // the same whenever they are published
 		}
 	}
-	if all[head].comparison, err = quotedComparison(&s, o); err != nil {
+	if all[head].comparison, err = stranger.Compare(s.head, s.base, o); err != nil {
 		return bases, err
 	}
 	_, err = writeComparison(all[head].comparison, all[head].Dir, "")
@@ -130,7 +130,7 @@ func (p *publishCmd) againstStore(job *publication, one *seen) (*compare.Compari
 	}
 	notes := withoutOddKeys(job, s.notes, &head.Doc.Identity)
 	head.Where = "" // a folder of ours, for a moment
-	comparison, err := quotedComparison(&s, o)
+	comparison, err := stranger.Compare(s.head, s.base, o)
 	if err == nil {
 		comparison.Notes = append(notes, comparison.Notes...)
 	}
@@ -143,8 +143,7 @@ func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept
 	hidden := 0
 	for _, n := range notes {
 		if slices.ContainsFunc(id.Pairs, func(p result.Pair) bool {
-			_, name, has := strings.Cut(p.Key, ".")
-			return has && !bareName.MatchString(name) && strings.Contains(n, compare.Printable(p.Key))
+			return stranger.Odd(p.Key) && strings.Contains(n, compare.Printable(p.Key))
 		}) {
 			hidden++
 			fmt.Fprintln(job.err, "note:", job.secrets.Mask(n))
@@ -156,51 +155,4 @@ func withoutOddKeys(job *publication, notes []string, id *result.Identity) (kept
 		kept = append(kept, "Why runs of the base were turned down stands in the log of the job that publishes.")
 	}
 	return kept
-}
-
-// quotedComparison compares, and quotes what only the artifacts say: of identities, those
-// of the baselines too, the keys that a run may make up, and all values.
-func quotedComparison(s *sides, o compare.Options) (*compare.Comparison, error) {
-	for _, r := range slices.Concat(s.head, s.base) {
-		r.Doc = withQuotedKeys(r.Doc)
-	}
-	for _, side := range []*[]*result.Document{&o.HeadFixed, &o.BaseFixed} {
-		quoted := make([]*result.Document, len(*side))
-		for i, d := range *side {
-			quoted[i] = withQuotedKeys(d)
-		}
-		*side = quoted
-	}
-	c, err := compare.Compare(s.head, s.base, o)
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range [][]compare.Mismatch{c.Refused, c.Allowed, c.Axis} {
-		for i := range list {
-			list[i].Base, list[i].Head = quote(list[i].Base, quotedSentence), quote(list[i].Head, quotedSentence)
-		}
-	}
-	return c, nil
-}
-
-func withQuotedKeys(d *result.Document) *result.Document {
-	quoted := *d
-	quoted.Identity = quotedKeys(&d.Identity)
-	return &quoted
-}
-
-// quotedKeys renames the keys of an identity that end in a name of the run's own, as
-// engine_env.NAME. The others are the program's (ownWords).
-func quotedKeys(id *result.Identity) result.Identity {
-	values := map[string]string{}
-	for _, p := range id.Pairs {
-		kind, name, has := strings.Cut(p.Key, ".")
-		if has {
-			kind += ".“" + table.Plain(noQuotes.Replace(name), quotedSentence) + "”"
-		}
-		values[kind] = p.Value
-	}
-	renamed := result.NewIdentity(values)
-	renamed.Digest = id.Digest
-	return renamed
 }

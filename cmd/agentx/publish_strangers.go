@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/org/agentx-action/pkg/publish/page"
-	"github.com/org/agentx-action/pkg/result"
+	"github.com/org/agentx-action/pkg/publish/stranger"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
@@ -34,7 +34,7 @@ const maxAnswers = 16
 // folder of ours, which remove takes away: nothing derived is theirs, what only they can
 // say is quoted, and the artifacts stay as they are.
 func (p *publishCmd) examined(job *publication) (all []seen, remove func(), err error) {
-	dir, remove, err := unpacked(p.Dir, append([]string{result.FileResult}, evidence...)...)
+	dir, remove, err := unpacked(p.Dir, stranger.Wanted()...)
 	if err != nil {
 		return nil, remove, &refusedArtifacts{err}
 	}
@@ -53,6 +53,9 @@ func (p *publishCmd) examined(job *publication) (all []seen, remove func(), err 
 }
 
 func both(a, b func()) func() { return func() { a(); b() } }
+
+// rebuiltWithin is how long it may take to make results of artifacts of strangers.
+const rebuiltWithin = 3 * time.Minute
 
 // lastStep is how long what is being computed when the time is over may take to end.
 const lastStep = 5 * time.Second
@@ -97,8 +100,11 @@ func (p *publishCmd) inTime(job *publication, dir, fresh string, within time.Dur
 
 // rebuilt are the runs in the folder, made anew and drawn.
 func (p *publishCmd) rebuilt(job *publication, dir, fresh string) (all []seen, err error) {
-	r := &rebuild{ctx: job.ctx, left: maxEvidence}
-	if err := r.job(dir, fresh); err != nil {
+	dirs, err := runDirs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := stranger.Rebuild(job.ctx, dirs, dir, fresh, ruledAnew); err != nil {
 		return nil, err
 	}
 	if all, err = foundRuns(fresh); err != nil {
@@ -143,7 +149,7 @@ func retell(c *console, s *seen, bases []string) error {
 	if err := writeReport(c, s.Dir, o); err != nil {
 		return err
 	}
-	doc, err := quotedDocument(s.Dir)
+	doc, err := stranger.Document(s.Dir)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"strings"
 )
 
 // Files of a run's folder that this package reads or writes.
@@ -126,4 +128,19 @@ func writeBytes(root *os.Root, name string, text []byte) error {
 func exists(root *os.Root, name string) bool {
 	_, err := root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Baselines are the folders of the fixed-length runs in the folder of a run, sorted; none
+// where it can't be read.
+func Baselines(dir string) (dirs []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), FolderFixed) {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		}
+	}
+	return dirs
 }

@@ -1,4 +1,4 @@
-package main
+package stranger
 
 import (
 	"archive/zip"
@@ -22,9 +22,9 @@ const (
 	maxRatio = 200
 )
 
-// unzip takes a .zip apart: all of it, or the files that are wanted by their name. Its own
-// words on sizes are not believed: what comes out is counted.
-func unzip(name, dir string, wanted ...string) error {
+// Unzip takes a .zip apart into a folder: all of it, or the files that are wanted by their
+// name. Its own words on sizes are not believed: what comes out is counted.
+func Unzip(name, dir string, wanted ...string) error {
 	z, err := zip.OpenReader(name)
 	if err != nil {
 		return fmt.Errorf("no .zip: %w", err)
@@ -40,7 +40,7 @@ func unzip(name, dir string, wanted ...string) error {
 	defer root.Close()
 	left := int64(maxArtifactBytes)
 	if len(wanted) > 0 {
-		left = maxEvidence + maxStrangersRuns*maxClaimed
+		left = maxEvidence + maxRuns*maxClaimed
 	}
 	for _, f := range z.File {
 		clean := strings.TrimSuffix(f.Name, "/")

@@ -1,4 +1,4 @@
-package main
+package stranger
 
 import (
 	"errors"
@@ -25,26 +25,26 @@ var bareName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@+=-]{0,199}$`)
 
 var noQuotes = strings.NewReplacer("“", "'", "”", "'")
 
-// quote shows text of strangers as what it is: a name as it stands, anything else in
-// quotation marks that it cannot close.
-func quote(text string, width int) string {
+// Quote shows text of strangers as what it is: a name as it stands, anything else in
+// quotation marks that it cannot close, cut to a width in columns.
+func Quote(text string, width int) string {
 	if text == "" || bareName.MatchString(text) {
 		return text
 	}
 	return "“" + table.Plain(noQuotes.Replace(text), width) + "”"
 }
 
-// quotedDocument is the result of a run of strangers to be told of. run.json is all
+// Document is the result of a rebuilt run to be told of. run.json is all
 // that such a run says in words of its own, so it is quoted before anything is computed
 // from it and the records: findings and figures are in words of ours.
-func quotedDocument(dir string) (doc *result.Document, err error) {
+func Document(dir string) (doc *result.Document, err error) {
 	facts, err := result.ReadFacts(dir)
 	if err != nil {
 		return nil, err
 	}
 	failure := facts.Outcome.Error
 	quoteAll(reflect.ValueOf(facts).Elem())
-	facts.Outcome.Error = quote(failure, quotedSentence)
+	facts.Outcome.Error = Quote(failure, quotedSentence)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func quotedDocument(dir string) (doc *result.Document, err error) {
 	}
 	// What the records say in words: of the errors that the engine gave, and the traces.
 	for i := range doc.Errors {
-		doc.Errors[i].Type, doc.Errors[i].Message = quote(doc.Errors[i].Type, quotedName), quote(doc.Errors[i].Message, quotedSentence)
+		doc.Errors[i].Type, doc.Errors[i].Message = Quote(doc.Errors[i].Type, quotedName), Quote(doc.Errors[i].Message, quotedSentence)
 	}
 	for i := range doc.Sessions.Played {
-		doc.Sessions.Played[i].TraceID = quote(doc.Sessions.Played[i].TraceID, quotedName)
+		doc.Sessions.Played[i].TraceID = Quote(doc.Sessions.Played[i].TraceID, quotedName)
 	}
 	return doc, nil
 }
@@ -80,7 +80,7 @@ func quotedDocument(dir string) (doc *result.Document, err error) {
 func quoteAll(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(quote(v.String(), quotedName))
+		v.SetString(Quote(v.String(), quotedName))
 	case reflect.Pointer:
 		if !v.IsNil() {
 			quoteAll(v.Elem())

@@ -1,4 +1,4 @@
-package main
+package stranger
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/org/agentx-action/pkg/result"
 )
@@ -22,41 +21,48 @@ import (
 // Bounds of what is taken from artifacts of strangers. Hours of a run at a high
 // concurrency leave some 100 MB, and a record is 1 KB.
 const (
-	maxEvidence      = 512 << 20 // bytes, of all runs together
-	maxEvidenceLine  = 1 << 20
-	maxClaimed       = 16 << 20 // bytes of one result.json
-	maxStrangersRuns = 40       // comparing takes time by the square of it
-	maxBaselines     = 8        // of one run
+	maxEvidence     = 512 << 20 // bytes, of all runs together
+	maxEvidenceLine = 1 << 20
+	maxClaimed      = 16 << 20 // bytes of one result.json
+	maxRuns         = 40       // comparing takes time by the square of it
+	maxBaselines    = 8        // of one run
 )
-
-// rebuiltWithin is how long it may take to make results of artifacts of strangers.
-const rebuiltWithin = 3 * time.Minute
 
 // evidence are the files of a run that follow from no others. All that is told or kept
 // of strangers is computed from them; the rest of their artifacts is not even copied.
 var evidence = []string{result.FileFacts, result.FileRecords, result.FileTrees, result.FileSamples}
 
+// Rules is the rule set that a run is judged by, whatever it says that it asks for.
+type Rules func(*result.Facts) result.Scenario
+
 // rebuild makes the runs in artifacts anew, in a folder of ours.
 type rebuild struct {
-	ctx  context.Context
-	left int64 // bytes that may still be taken
+	ctx   context.Context
+	rules Rules
+	left  int64 // bytes that may still be taken
 }
 
-// job rebuilds every run in a job's folder.
-func (r *rebuild) job(from, to string) error {
-	dirs, err := runDirs(from)
-	if err != nil {
-		return err
-	}
-	if len(dirs) > maxStrangersRuns {
-		return fmt.Errorf("they hold %d runs; more than %d of strangers are not looked at", len(dirs), maxStrangersRuns)
+// Rebuild makes every run of the folders dirs below from anew, under the same name below
+// to. The error is a refusal of all of them, and repeats what stands in them in ASCII.
+func Rebuild(ctx context.Context, dirs []string, from, to string, rules Rules) error {
+	r := &rebuild{ctx: ctx, rules: rules, left: maxEvidence}
+	return r.all(dirs, from, to)
+}
+
+func (r *rebuild) all(dirs []string, from, to string) error {
+	if len(dirs) > maxRuns {
+		return fmt.Errorf("they hold %d runs; more than %d of strangers are not looked at", len(dirs), maxRuns)
 	}
 	for _, dir := range dirs {
 		name, err := filepath.Rel(from, dir)
 		if err != nil {
 			return err
 		}
-		if err := r.run(dir, filepath.Join(to, name)); err != nil {
+		switch err := r.run(dir, filepath.Join(to, name)); {
+		case err == nil:
+		case name == ".": // the only one
+			return err
+		default:
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -69,7 +75,7 @@ var baselineName = regexp.MustCompile(`^` + result.FolderFixed + `[A-Za-z0-9][A-
 // run rebuilds one run, its baselines first: its manifest lists theirs. A baseline that
 // has no result was cut off, and is left out as everywhere.
 func (r *rebuild) run(from, to string) error {
-	baselines := slices.DeleteFunc(baselineDirs(from), func(dir string) bool {
+	baselines := slices.DeleteFunc(result.Baselines(from), func(dir string) bool {
 		_, err := os.Lstat(filepath.Join(dir, result.FileResult))
 		return err != nil
 	})
@@ -113,7 +119,7 @@ func (r *rebuild) folder(from, to string) (*result.Document, error) {
 	if err := ownWords(facts); err != nil {
 		return nil, err
 	}
-	if rules := ruledAnew(facts); !reflect.DeepEqual(rules, facts.Scenario) {
+	if rules := r.rules(facts); !reflect.DeepEqual(rules, facts.Scenario) {
 		facts.Scenario = rules
 		if err := result.WriteFacts(to, facts); err != nil {
 			return nil, err
@@ -204,12 +210,16 @@ func believable(dir string, claimed []byte) error {
 	if err != nil {
 		return err
 	}
-	var errs errorList
+	var errs []error
 	for _, p := range problems[:min(len(problems), maxFaults)] {
-		errs.add(errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
+		errs = append(errs, errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
 	}
-	return errs.join()
+	return errors.Join(errs...)
 }
+
+// Wanted are the names of the files that are looked at: the evidence, and the result that
+// claims to follow from it.
+func Wanted() []string { return append([]string{result.FileResult}, evidence...) }
 
 // runIDs are what a run calls itself; comparisons repeat it.
 var runIDs = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
