@@ -34,7 +34,7 @@ func ParentOf(dir string) *Parent {
 	}
 	want, listed := m.Find(p.below + "/" + FileManifest)
 	got, err := hashFile(root, p.below+"/"+FileManifest)
-	if !listed || err != nil || got != want {
+	if !listed || err != nil || !want.is(got) {
 		return nil
 	}
 	return p
@@ -77,8 +77,12 @@ func (p *Parent) Renew(changed func(name string) bool) error {
 	return writeManifest(root, m)
 }
 
-// writeManifest sorts and writes it.
+// writeManifest sorts and writes it. One of an older MINOR is of ours from then on, since
+// it has entries with members that the older one lacks.
 func writeManifest(root *os.Root, m *Manifest) error {
+	if ahead, err := newer(m.SchemaVersion, ManifestSchemaVersion); err == nil && !ahead {
+		m.SchemaVersion = ManifestSchemaVersion
+	}
 	slices.SortFunc(m.Files, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	text, err := encode(m)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -544,6 +545,49 @@ func TestAddToManifest(t *testing.T) {
 	}
 	if err := Add(dir, FileComparison); err == nil {
 		t.Error("a folder that is not finished got a manifest")
+	}
+}
+
+// What is added to the manifest of an older version makes it one of ours, that of the run
+// around it too.
+func TestAddToOldManifest(t *testing.T) {
+	const old = "compare/testdata/fixtures/1.0/run"
+	dir := filepath.Join(t.TempDir(), "run")
+	below := filepath.Join(dir, FolderFixed+"1x1")
+	for _, to := range []string{dir, below} {
+		if err := os.CopyFS(to, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, _, err := ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteManifest(dir, m.RunID); err != nil { // with the baseline in it
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, FileManifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`,\s*"crc32c": "[0-9a-f]{8}"`).ReplaceAll(text, nil)
+	text = bytes.Replace(text, []byte(`"schema_version": "1.1"`), []byte(`"schema_version": "1.0"`), 1)
+	if err := WriteFile(dir, FileManifest, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(below, FileReport, []byte("<html>")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(below, FileReport); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []string{dir, below} {
+		if err := Verify(one); err != nil {
+			t.Error(err)
+		}
+		if m, _, err := ReadManifest(one); err != nil || m.SchemaVersion != ManifestSchemaVersion {
+			t.Errorf("%+v %v", m, err)
+		}
 	}
 }
 

@@ -156,8 +156,10 @@ func TestFetchFromAHostileStore(t *testing.T) {
 		"missing":           {manifest(result.File{Path: "trees.jsonl", Size: 5, SHA256: sum}), "is not there"},
 		"a petabyte":        {manifest(result.File{Path: "records.jsonl", Size: 1e15, SHA256: sum}), "larger than"},
 		"overflowing":       {manifest(result.File{Path: "a", Size: math.MaxInt64, SHA256: sum}, result.File{Path: "b", Size: math.MaxInt64, SHA256: sum}), "larger than"},
-		"no manifest":       {"{}", "not as the run left it"},
-		"huge":              {strings.Repeat(" ", maxManifest) + "{}", "larger than"},
+		"a contradiction": {`{"kind":"agentx.manifest","schema_version":"1.1","run_id":"a","files":[{"path":"records.jsonl","size":4,"sha256":"` + sum + `","crc32c":"00000000"}]}`,
+			"contradicts itself"},
+		"no manifest": {"{}", "not as the run left it"},
+		"huge":        {strings.Repeat(" ", maxManifest) + "{}", "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openFolder(t.TempDir())

@@ -193,6 +193,31 @@ func TestRefusedBeforeTheFirstShows(t *testing.T) {
 	}
 }
 
+// What is said to be there and never shows is not written, and it is said so. Who may not
+// look believes the store.
+func TestRefusedAndNeverShown(t *testing.T) {
+	asUser(t, testKeyID, testSecret, "")
+	for head, want := range map[int]error{404: errUnended, 403: ErrExists} {
+		var puts int
+		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				puts++
+				_, _ = io.Copy(io.Discard, r.Body) // so that the answer is read
+				refuse(w, 412, "PreconditionFailed", "no")
+				return
+			}
+			w.WriteHeader(head)
+		}), Options{})
+		s.(*bucket).probed.Store(true)
+		if err := s.Put(t.Context(), "a", sourceOf([]byte("x"))); !errors.Is(err, want) {
+			t.Errorf("HEAD %d: %v", head, err)
+		}
+		if want == ErrExists && puts != 1 || puts > conflicts {
+			t.Errorf("HEAD %d: sent %d times", head, puts)
+		}
+	}
+}
+
 // Who writes at the same instant into a store without create-only is told.
 func TestLostAgainstAnotherUploader(t *testing.T) {
 	asUser(t, testKeyID, testSecret, "")

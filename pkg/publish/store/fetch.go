@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -145,13 +146,16 @@ func tryFetch(ctx context.Context, s Store, k Key, root *os.Root, f result.Entry
 			err = e
 		}
 	}()
-	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(file, h), io.LimitReader(withContext(ctx, from), f.Size+1))
+	h, crc := sha256.New(), crc32.New(castagnoli)
+	n, err := io.Copy(io.MultiWriter(file, h, crc), io.LimitReader(withContext(ctx, from), f.Size+1))
 	if err != nil {
 		return false, err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); n != f.Size || got != f.SHA256 {
 		return true, foreign(fmt.Sprintf("%s/%s/%s", s, k, f.Path), fmt.Errorf("not the file of the manifest (%d bytes, sha256 %s; want %d, %s)", n, got, f.Size, f.SHA256))
+	}
+	if got := crcText(crc.Sum32()); f.CRC32C != "" && got != f.CRC32C {
+		return true, foreign(fmt.Sprintf("%s/%s/%s", s, k, f.Path), fmt.Errorf("the manifest contradicts itself: the bytes have its sha256, and crc32c %s instead of %s", got, f.CRC32C))
 	}
 	return false, nil
 }

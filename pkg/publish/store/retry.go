@@ -33,9 +33,23 @@ func newRetryer(attempts int, most time.Duration) *retryer {
 	}
 }
 
+// repeatable adds what was damaged on its way, and leaves out what was damaged before.
+func (r *retryer) repeatable(err error) bool {
+	return !errors.Is(err, errChanged) && (damaged(err) || r.Standard.IsErrorRetryable(err))
+}
+
+// damaged reports an answer that what arrived is not what was sent.
+func damaged(err error) bool {
+	switch code(err) {
+	case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
+		return true
+	}
+	return false
+}
+
 // IsErrorRetryable is asked after every failure.
 func (r *retryer) IsErrorRetryable(err error) bool {
-	if !r.Standard.IsErrorRetryable(err) {
+	if !r.repeatable(err) {
 		return false
 	}
 	r.mu.Lock()
@@ -63,7 +77,7 @@ func (r *retryer) note(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case err == nil || !r.Standard.IsErrorRetryable(err):
+	case err == nil || !r.repeatable(err):
 		r.failed = time.Time{}
 	case r.failed.IsZero():
 		r.failed = r.now()

@@ -34,13 +34,16 @@ type bucket struct {
 	name, prefix string // prefix without slashes at its ends; may be empty
 	region       string
 	endpoint     string // empty is AWS
-	partsFrom    int64  // size from which an object is sent in parts
 	options      Options
 
 	client  *s3.Client
 	manager *transfermanager.Client
 	secrets *secrets
-	begun   sync.Map // ids of uploads in parts that are not complete, and their keys
+	// partsFrom is the size from which an object is sent in parts. It goes down where
+	// something before the store takes no requests of that size.
+	partsFrom atomic.Int64
+
+	begun sync.Map // ids of uploads in parts that are not complete, and their keys
 
 	// What the store turned out not to know. It is found out by the first object
 	// and holds from then on.
@@ -97,7 +100,7 @@ func openS3(ctx context.Context, ref string, o Options) (Store, error) {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	b := &bucket{name: name, prefix: prefix, partsFrom: partsFrom, options: o, secrets: new(secrets)}
+	b := &bucket{name: name, prefix: prefix, options: o, secrets: new(secrets)}
 	if err := b.connect(ctx); err != nil {
 		return nil, b.fault("opened", "", err)
 	}
@@ -144,6 +147,10 @@ func (b *bucket) connect(ctx context.Context) error {
 		s.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	})
 	b.region = cfg.Region
+	b.partsFrom.Store(partsFrom)
+	if b.plainHTTP() {
+		b.partsFrom.Store(partsFromNear)
+	}
 	b.manager = transfermanager.New(parts{b.client, b}, func(t *transfermanager.Options) {
 		t.PartSizeBytes, t.MultipartUploadThreshold = partSize, partSize // smaller ones never come to it
 		t.Concurrency = partsAtOnce

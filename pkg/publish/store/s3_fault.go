@@ -16,7 +16,7 @@ import (
 // came from is not reachable through it, but for the few that callers tell apart.
 type fault struct {
 	text string
-	kind error // ErrExists, ErrNotFound, an error of a context, errChanged, or nil
+	kind error // ErrExists, ErrNotFound, an error of a context, errChanged, errUnended, or nil
 }
 
 func (f *fault) Error() string { return f.text }
@@ -29,7 +29,7 @@ func (b *bucket) fault(done, name string, err error) error {
 		return before
 	}
 	f := new(fault)
-	for _, kind := range []error{ErrExists, ErrNotFound, context.Canceled, context.DeadlineExceeded, errChanged} {
+	for _, kind := range []error{ErrExists, ErrNotFound, context.Canceled, context.DeadlineExceeded, errChanged, errUnended} {
 		if errors.Is(err, kind) {
 			f.kind = kind
 		}
@@ -130,7 +130,10 @@ func (b *bucket) advice(err error) string {
 		return "check the KMS key and that the credentials may use it (kms:GenerateDataKey, kms:Decrypt)"
 	case status(err) == http.StatusForbidden:
 		return "the credentials may not do that: they need s3:ListBucket on the bucket, s3:GetObject, s3:PutObject and s3:AbortMultipartUpload below the prefix"
-	case status(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, errChanged):
+	case status(err) == http.StatusRequestEntityTooLarge:
+		return fmt.Sprintf("something before the store takes no requests of %d MiB: raise its limit on bodies", partSize>>20)
+	case errors.Is(err, errUnended), errors.Is(err, errChanged), errors.Is(err, context.Canceled): // says it all
+	case status(err) == 0:
 		return "check the address, " + at + ", and the proxy"
 	}
 	return ""

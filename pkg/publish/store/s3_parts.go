@@ -33,8 +33,8 @@ func (p parts) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipart
 }
 
 // UploadPart leaves the hash of a part out of the signature where its checksum is in
-// it. With TLS the SDK does so by itself. The object's own hash is computed while it
-// is read, and in the manifest, which is signed whole.
+// it. With TLS the SDK does so by itself. The object is held against the manifest's hash
+// while it is read, and by who fetches it.
 func (p parts) UploadPart(ctx context.Context, in *s3.UploadPartInput, o ...func(*s3.Options)) (*s3.UploadPartOutput, error) {
 	if in.ChecksumAlgorithm != "" && p.b.plainHTTP() {
 		o = append(o, knownHash(unsigned))

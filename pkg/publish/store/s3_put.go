@@ -21,16 +21,18 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// How an object is sent: in one request below partsFrom, about where AWS advises to
-// consider parts, and in parts, a few at once, from there on.
+// How an object is sent: in one request below partsFrom, and in parts, a few at once, from
+// there on. A store without TLS is near, and its line doesn't break: there one request
+// is quicker up to about where AWS advises to consider parts.
 const (
-	partsFrom   = 128 << 20
-	partSize    = 8 << 20
-	signedUpTo  = 1 << 20 // bytes of an object whose SHA-256 is signed beside its CRC-32C
-	partsAtOnce = 4
-	abortWithin = 10 * time.Second // for the end of an upload that is given up
-	probeUpTo   = 64 << 10
-	conflicts   = 5 // answers that another upload of the same key is going on
+	partsFrom     = 16 << 20
+	partsFromNear = 128 << 20
+	partSize      = 8 << 20
+	partsAtOnce   = 4
+	signedUpTo    = 1 << 20          // bytes of an object whose SHA-256 is signed beside its CRC-32C
+	abortWithin   = 10 * time.Second // for the end of an upload that is given up
+	probeUpTo     = 64 << 10
+	conflicts     = 5 // answers that another upload of the same key is going on
 )
 
 // metaSHA256 is the name under which an object keeps its hash.
@@ -44,7 +46,7 @@ func (b *bucket) Put(ctx context.Context, name string, from Source) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	asked := from.Size >= b.partsFrom || b.noCreateOnly.Load() || !b.probed.Load()
+	asked := from.Size >= b.partsFrom.Load() || b.noCreateOnly.Load() || !b.probed.Load()
 	if asked {
 		switch _, err := b.Head(ctx, name); {
 		case err == nil:
@@ -52,6 +54,10 @@ func (b *bucket) Put(ctx context.Context, name string, from Source) error {
 		case !errors.Is(err, ErrNotFound):
 			return err
 		}
+	}
+	from, err := b.withCRC(ctx, from)
+	if err != nil {
+		return b.wrote(ctx, name, err)
 	}
 	if err := b.putKnown(ctx, name, from); err != nil {
 		return err
@@ -61,10 +67,18 @@ func (b *bucket) Put(ctx context.Context, name string, from Source) error {
 			return err
 		}
 	}
-	if asked {
+	if asked || from.Size >= b.partsFrom.Load() {
 		return b.isOurs(ctx, name, from)
 	}
 	return nil
+}
+
+// withCRC is the source with the checksum that goes ahead of it.
+func (b *bucket) withCRC(ctx context.Context, from Source) (Source, error) {
+	if from.Size >= b.partsFrom.Load() || b.noChecksums.Load() {
+		return from, nil
+	}
+	return from.withCRC(ctx)
 }
 
 // probe finds out whether the store keeps create-only: the same object again must be
@@ -136,33 +150,52 @@ func refused(err error) bool {
 	default:
 		return false
 	}
+	if damaged(err) {
+		return false
+	}
 	switch code(err) {
 	case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "NoSuchUpload", "EntityTooLarge", "KeyTooLongError",
-		"BadDigest", "XAmzContentSHA256Mismatch": // what arrived is not what was sent
+		"RequestTimeout", "IncompleteBody": // the line broke
 		return false
 	}
 	return true
 }
 
+// errUnended is a refusal of an object as there already that never shows.
+var errUnended = errors.New("the store says that it is there, and does not show it: another upload of it was cut off, or doesn't end; upload again later, or with another attempt or cell")
+
 // send makes one attempt, which the client may repeat by itself. It waits for another
 // uploader of the same key.
-func (b *bucket) send(ctx context.Context, name string, from Source) (err error) {
+func (b *bucket) send(ctx context.Context, name string, from Source) error {
 	for n := 1; ; n++ {
-		if from.Size < b.partsFrom {
-			err = b.sendWhole(ctx, name, from)
-		} else {
-			err = b.sendParts(ctx, name, from)
+		whole := from.Size < b.partsFrom.Load()
+		attempt := b.sendParts
+		if whole {
+			attempt = b.sendWhole
 		}
-		if status(err) == http.StatusPreconditionFailed && b.shows(ctx, name) {
+		err := attempt(ctx, name, from)
+		early := status(err) == http.StatusPreconditionFailed
+		switch {
+		case early && b.shows(ctx, name):
 			return ErrExists
-		}
-		if n >= conflicts || !contended(err) {
+		case n < conflicts && whole && from.Size > partSize && status(err) == http.StatusRequestEntityTooLarge:
+			b.partsFrom.Store(partSize) // a proxy before the store takes no larger ones
+			if _, err := b.Head(ctx, name); err == nil {
+				return ErrExists // which some stores don't keep for parts
+			}
+			continue
+		case n >= conflicts && early:
+			return errUnended
+		case n >= conflicts || !contended(err):
 			return err
 		}
 		select {
 		case <-time.After(time.Duration(n) * 500 * time.Millisecond):
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if early && b.shows(ctx, name) {
+			return ErrExists
 		}
 	}
 }
@@ -197,10 +230,6 @@ func (b *bucket) condition() *string {
 // sendWhole sends an object in one request. Its CRC-32C goes ahead of it, and the store
 // refuses what is not of it.
 func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error {
-	from, err := from.withCRC(ctx)
-	if err != nil {
-		return err
-	}
 	if from.Size == 0 { // the SDK doesn't read it
 		if _, err := io.Copy(io.Discard, from.reader(ctx)); err != nil {
 			return err
@@ -212,7 +241,7 @@ func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error 
 		ServerSideEncryption: s3types.ServerSideEncryption(b.options.SSE), StorageClass: s3types.StorageClass(b.options.StorageClass),
 	}
 	sum := from.SHA256
-	if !b.noChecksums.Load() {
+	if !b.noChecksums.Load() && from.CRC32C != "" {
 		crc, err := hex.DecodeString(from.CRC32C)
 		if err != nil {
 			return err
@@ -222,7 +251,7 @@ func (b *bucket) sendWhole(ctx context.Context, name string, from Source) error 
 			sum = unsigned
 		}
 	}
-	_, err = b.client.PutObject(ctx, in, knownHash(sum))
+	_, err := b.client.PutObject(ctx, in, knownHash(sum))
 	return err
 }
 

@@ -63,7 +63,7 @@ func openAt(tb testing.TB, endpoint string, o Options) Store {
 	}
 	s, err := Open(tb.Context(), "s3://"+testBucket+"/a/prefix", o)
 	check(tb, err)
-	s.(*bucket).partsFrom = testParts
+	s.(*bucket).partsFrom.Store(testParts)
 	return s
 }
 

@@ -99,7 +99,7 @@ type Options struct {
 	Proxy *httpproxy.Config
 
 	MaxAttempts int           // of one request; 6 when 0
-	RetryFor    time.Duration // how long nothing may succeed before no request is repeated any more; 2 minutes when 0
+	RetryFor    time.Duration // how long no request may end well, sending included, before none is repeated any more; 2 minutes when 0
 
 	// Env is the environment that the Actions runner describes itself in;
 	// os.Getenv when nil.

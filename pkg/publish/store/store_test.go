@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +134,7 @@ func TestStoresRefuseWhatChanged(t *testing.T) {
 // the checksum, or the signed hash where it takes no checksums.
 func TestStoreRefusesWhatArrivesChanged(t *testing.T) {
 	g := startGateway(t)
+	var sent atomic.Int32
 	for name, n := range map[string]int{"small": 1000, "middle": signedUpTo + 1, "large": testParts + 1} {
 		for _, plain := range []bool{false, true} {
 			if plain && name == "large" {
@@ -141,9 +143,11 @@ func TestStoreRefusesWhatArrivesChanged(t *testing.T) {
 			s := openAt(t, through(t, g.url, func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.ContentLength > 500 {
 					r.Body = &flipped{r.Body, 300}
+					sent.Add(1)
 				}
 				return false
 			}), Options{})
+			sent.Store(0)
 			s.(*bucket).noChecksums.Store(plain)
 			if err := s.Put(t.Context(), name, sourceOf(random(n))); err == nil || !strings.Contains(err.Error(), "HTTP 400") {
 				t.Errorf("%s: %v", name, err)
@@ -151,6 +155,85 @@ func TestStoreRefusesWhatArrivesChanged(t *testing.T) {
 			if _, err := s.Head(t.Context(), name); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s is there: %v", name, err)
 			}
+			if s.(*bucket).noChecksums.Load() != plain {
+				t.Errorf("%s: the store is taken for one that knows no checksums", name)
+			}
+			if name != "large" && sent.Load() != 2 {
+				t.Errorf("%s: sent %d times, want one repeat", name, sent.Load())
+			}
+		}
+	}
+}
+
+// A body that was cut off goes out again from its beginning, and is held against its hash
+// again.
+func TestBodyIsSentAgain(t *testing.T) {
+	asUser(t, testKeyID, testSecret, "")
+	fake := fakeS3(t)
+	text := random(2 << 20)
+	var n int
+	var between func()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			fake.ServeHTTP(w, r)
+			return
+		}
+		switch n++; n {
+		case 1: // refused in its middle
+			_, _ = io.CopyN(io.Discard, r.Body, 1<<20) // whatever comes
+			refuse(w, 503, "SlowDown", "please")
+		case 2: // cut off after its end
+			_, _ = io.Copy(io.Discard, r.Body) // as above
+			between()
+			panic(http.ErrAbortHandler)
+		default:
+			fake.ServeHTTP(w, r)
+		}
+	}), Options{MaxAttempts: 5})
+	s.(*bucket).probed.Store(true)
+	between = func() {}
+	check(t, s.Put(t.Context(), "a", sourceOf(text)))
+	if got, err := readAll(t.Context(), s, "a", 3<<20); err != nil || !bytes.Equal(got, text) || n != 3 {
+		t.Errorf("%d bytes, %v, %d requests", len(got), err, n)
+	}
+	n = 0
+	between = func() { text[1<<20] ^= 1 }
+	if err := s.Put(t.Context(), "b", sourceOf(text)); !errors.Is(err, errChanged) || n != 3 {
+		t.Errorf("%v after %d requests", err, n)
+	}
+	if _, err := s.Head(t.Context(), "b"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+}
+
+// A proxy before a store may take no large requests: then it goes in parts.
+func TestProxyThatTakesNoLargeRequests(t *testing.T) {
+	g := startGateway(t)
+	s := openAt(t, through(t, g.url, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.ContentLength > 10<<20 {
+			http.Error(w, "Request Entity Too Large", http.StatusRequestEntityTooLarge)
+			return true
+		}
+		return false
+	}), Options{})
+	text := random(12 << 20)
+	check(t, s.Put(t.Context(), "a", sourceOf(text)))
+	if got, err := readAll(t.Context(), s, "a", 12<<20); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := s.Put(t.Context(), "a", sourceOf(text)); !errors.Is(err, ErrExists) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// Near stores get larger requests than far ones.
+func TestPartsFrom(t *testing.T) {
+	asUser(t, testKeyID, testSecret, "")
+	for endpoint, want := range map[string]int64{"": partsFrom, "https://minio:9000": partsFrom, "http://minio:9000": partsFromNear} {
+		s, err := Open(t.Context(), "s3://b", Options{Endpoint: endpoint})
+		check(t, err)
+		if got := s.(*bucket).partsFrom.Load(); got != want {
+			t.Errorf("%q: %d, want %d", endpoint, got, want)
 		}
 	}
 }

@@ -275,7 +275,7 @@ func unfinishedParts(tb testing.TB, s Store) int {
 }
 
 func TestUploadCancelledAndResumed(t *testing.T) {
-	for name, from := range map[string]int64{"nearly all in parts": testParts, "as always": partsFrom} {
+	for name, from := range map[string]int64{"nearly all in parts": testParts, "as always": partsFromNear} {
 		t.Run(name, func(t *testing.T) {
 			g := startGateway(t)
 			dir, key := artifacts(t), keyAt(noon, "1")
@@ -283,7 +283,7 @@ func TestUploadCancelledAndResumed(t *testing.T) {
 			defer cancel()
 			sent := &traffic{after: 200e6, end: cancel}
 			s := openAt(t, through(t, g.url, sent.look), Options{})
-			s.(*bucket).partsFrom = from
+			s.(*bucket).partsFrom.Store(from)
 			if _, err := Upload(ctx, s, dir, key, UploadOptions{}); !errors.Is(err, context.Canceled) {
 				t.Fatalf("%v", err)
 			}

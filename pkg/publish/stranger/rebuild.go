@@ -114,7 +114,7 @@ func (r *rebuild) folder(from, to string) (*result.Document, error) {
 	}
 	facts, err := result.ReadFacts(to)
 	if err != nil {
-		return nil, err
+		return nil, ascii(err.Error())
 	}
 	if err := ownWords(facts); err != nil {
 		return nil, err
@@ -208,13 +208,18 @@ const maxFaults = 5
 func believable(dir string, claimed []byte) error {
 	problems, err := result.CheckEvidence(dir, claimed)
 	if err != nil {
-		return err
+		return ascii(err.Error())
 	}
 	var errs []error
 	for _, p := range problems[:min(len(problems), maxFaults)] {
-		errs = append(errs, errors.New(strings.Trim(strconv.QuoteToASCII(p.String()), `"`)))
+		errs = append(errs, ascii(p.String()))
 	}
 	return errors.Join(errs...)
+}
+
+// ascii takes out of what is wrong with an artifact whatever could pass for words of ours.
+func ascii(wrong string) error {
+	return errors.New(strings.Trim(strconv.QuoteToASCII(wrong), `"`))
 }
 
 // Wanted are the names of the files that are looked at: the evidence, and the result that

@@ -97,6 +97,7 @@ func TestRebuildRefuses(t *testing.T) {
 	}{
 		"a figure":              {edit(result.FileResult, `"p50": `, `"p50": 1`), "result.json"},
 		"a record":              {edit(result.FileRecords, `"phase":"profiling"`, `"phase":"elsewhere"`), "records.jsonl"},
+		"facts to fool a log":   {unclaimed(edit(result.FileFacts, `"mode": "agentic"`, `"mode": "“done”\u001b[31m é"`)), result.FileFacts},
 		"no facts":              {func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, result.FileFacts))) }, result.FileFacts},
 		"its id":                {unclaimed(edit(result.FileFacts, `"run_id": "`, `"run_id": "faster than ever `)), "the run's id is"},
 		"a key":                 {unclaimed(edit(result.FileFacts, `"corpus": {`, `"extra_identity": {"faster": "yes"}, "corpus": {`)), `extra_identity has the key "faster"`},
