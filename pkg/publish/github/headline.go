@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/org/agentx-action/pkg/publish/table"
@@ -37,13 +38,16 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 	case !alone(c):
 		list, moved := top(c.Comparison)
 		name := "Moved most"
-		if !moved {
+		switch {
+		case !moved && c.Comparison.Verdict == compare.NotEnough:
+			name = "Too little to judge"
+		case !moved:
 			name = "Nothing moved"
 		}
 		if err := table.Figures(w, name, list, md); err != nil || len(list) == 0 {
 			return err
 		}
-		_, err := io.WriteString(w, legend)
+		_, err := fmt.Fprintf(w, "_%s_\n", legend(list))
 		return err
 	case c.Head != nil && s != Failed:
 		return table.Headline(w, c.Head, md)
@@ -51,7 +55,17 @@ func headline(w io.Writer, o *Options, c *Content, s Standing) error {
 	return nil
 }
 
-const legend = "_\\*: the verdict rests on these. In brackets: where the change lies, by the spread of what was measured. Seen from: the least change that would have shown._\n"
+// legend explains the signs in a table of figures, those that are there.
+func legend(list []compare.Finding) string {
+	text := `\*: the verdict rests on these.`
+	if slices.ContainsFunc(list, func(f compare.Finding) bool { return f.Low != nil && f.High != nil }) {
+		text += " In brackets: where the change lies, by the spread of what was measured."
+	}
+	if slices.ContainsFunc(list, func(f compare.Finding) bool { return f.SmallestDetectable != nil }) {
+		text += " Seen from: the least change that would have shown."
+	}
+	return text
+}
 
 // alone tells whether a head has nothing to be held against.
 func alone(c *Content) bool {
