@@ -32,13 +32,17 @@ func (r *runCmd) beforehand(notes io.Writer) error {
 	return nil
 }
 
-// askCredentials warns of a store that nothing could be put into as things are. It is no
-// failure: credentials may come while the run lasts.
-func (r *runCmd) askCredentials(c *console, w *workplace) {
+// askStore warns of a store that nothing could be put into as things are. It is no
+// failure: credentials and buckets may come while the run lasts.
+func (r *runCmd) askStore(c *console, w *workplace) {
 	if r.Store == "" || w == nil || w.strangers() {
 		return // nothing is uploaded, which is said in its place
 	}
-	if err := store.CheckCredentials(c.ctx, r.Store, r.storeFlags.options()); err != nil && c.ctx.Err() == nil {
+	err := store.CheckCredentials(c.ctx, r.Store, r.storeFlags.options())
+	if err == nil {
+		err = store.CheckReachable(c.ctx, r.Store, r.storeFlags.options())
+	}
+	if err != nil && c.ctx.Err() == nil {
 		c.warn(w, "The result can't be uploaded as things are; the run goes on, and asks again at its end: %s", c.secrets.Mask(err.Error()))
 	}
 }

@@ -18,6 +18,10 @@ func TestActionWarnsBeforehand(t *testing.T) {
 	if !strings.Contains(before, "can't be uploaded") || !strings.Contains(after, "was not uploaded") {
 		t.Errorf("told too late:\n%s", s.log)
 	}
+	measured, refused := strings.Index(s.summary, "AgentX ·"), strings.Index(s.summary, "### Not uploaded")
+	if measured < 0 || refused < measured || !strings.Contains(s.summary[refused:], "there are no credentials") {
+		t.Errorf("the summary:\n%s", s.summary)
+	}
 	if n := strings.Count(s.log, "since there is no token"); n != 1 || s.outputs["result-path"] == "" {
 		t.Errorf("told %d times, outputs %v", n, s.outputs)
 	}

@@ -44,6 +44,9 @@ func (p *publishCmd) Run(c *console) error {
 	if err := p.checkBaseSHA(); err != nil {
 		return &run.UsageError{Err: err}
 	}
+	if err := p.storeFlags.refuse(); err != nil {
+		return &run.UsageError{Err: err}
+	}
 	if !p.Print { // which asks nobody
 		w.learnHead(c, &p.publishFlags)
 	}
@@ -56,10 +59,14 @@ func (p *publishCmd) Run(c *console) error {
 	if p.Print {
 		return errors.Join(err, p.show(c, job, all))
 	}
-	if refused := job.publish(all, err); refused != nil && err == nil {
-		return &refusedError{err: refused}
+	refused := job.publish(all, err)
+	switch {
+	case err != nil || refused == nil:
+		return err
+	case c.ctx.Err() != nil:
+		return fmt.Errorf("cancelled; publish again, and it goes on where it ended: %w", refused)
 	}
-	return err
+	return &refusedError{err: refused}
 }
 
 // found are the results in the folder, until remove is called, and the cell that they

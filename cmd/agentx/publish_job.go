@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/org/agentx-action/pkg/publish/github"
 	"github.com/org/agentx-action/pkg/publish/store"
+	"github.com/org/agentx-action/pkg/publish/table"
+	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 )
 
@@ -20,16 +26,20 @@ type publication struct {
 	reproduce []string
 	quiet     bool // say it in the job, not in the pull request
 
-	pullRequest int   // instead of the event's
-	untrusted   bool  // the artifacts came from a job whose code others wrote
-	base        *seen // measured in the same job; nil where none was
-	warned      bool  // that there is no token
+	pullRequest int      // instead of the event's
+	untrusted   bool     // the artifacts came from a job whose code others wrote
+	base        *seen    // measured in the same job; nil where none was
+	warned      bool     // that there is no token
+	notUploaded []string // why results were not
 }
 
 // publish uploads every run, and tells GitHub of those that are an answer. Nothing
 // that is refused keeps the rest from being told; the error joins it all.
 func (p *publication) publish(all []seen, failed error) error {
 	var errs errorList
+	if failed != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(s seen) bool { return !s.written() })
+	}
 	p.base = baseOf(all)
 	where := map[string]string{}
 	for _, s := range all {
@@ -37,6 +47,7 @@ func (p *publication) publish(all []seen, failed error) error {
 		errs.add(err)
 		where[s.Dir] = ref
 	}
+	defer p.sayNotUploaded()
 	answers := answersOf(all)
 	var told outputs
 	for i, s := range answers {
@@ -189,7 +200,9 @@ func (p *publication) upload(s seen) (where string, err error) {
 			if p.untrusted {
 				lies = ""
 			}
-			p.Warningf("The result was not uploaded%s: %s", lies, p.secrets.Mask(err.Error()))
+			why := p.secrets.Mask(err.Error())
+			p.Warningf("The result was not uploaded%s: %s", lies, why)
+			p.notUploaded = append(p.notUploaded, why)
 		}
 		return "", fmt.Errorf("upload of %s: %w", s.Dir, err)
 	}
@@ -209,6 +222,32 @@ func (p *publication) put(s seen, f *storeFlags) (u store.Uploaded, err error) {
 		return u, err
 	}
 	return store.Upload(p.telling(), to, s.Dir, p.key(s), store.UploadOptions{Progress: p.err})
+}
+
+// sayNotUploaded adds to the job's summary what the store would not take, below what was
+// measured.
+func (p *publication) sayNotUploaded() {
+	if len(p.notUploaded) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("### Not uploaded\n\n")
+	for _, why := range p.notUploaded {
+		fmt.Fprintf(&b, "- **Upload refused:** %s\n", table.Inline(why, maxWhy))
+	}
+	b.WriteString("\n`agentx publish` uploads it later, from the artifacts.\n")
+	p.AddStepSummary(b.String())
+	p.notUploaded = nil
+}
+
+// maxWhy bounds the reason of a refusal in a summary, in columns.
+const maxWhy = 600
+
+// written reports whether the run's result came to lie in its folder: one that could not
+// be written is none.
+func (s *seen) written() bool {
+	_, err := os.Lstat(filepath.Join(s.Dir, result.FileResult))
+	return err == nil
 }
 
 // key is where a run is kept. What a base measured never stands where a baseline of

@@ -103,7 +103,7 @@ func (r *runCmd) job(c *console, parsed *kong.Context, w *workplace) (all []seen
 	if err := plan.present(); err != nil {
 		return nil, err
 	}
-	r.askCredentials(c, w)
+	r.askStore(c, w)
 	o.Effective = r.record(parsed, o, plan, both)
 	o.Other = map[string]string{otherCell: r.cell()}
 	if r.alternates() {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"iter"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,7 +85,7 @@ func TestCompareWithAStore(t *testing.T) {
 	says(agentx(exitDone, "compare", "slow", ref), "20260102T030200Z-000000000000-c-1, 20260102T030100Z-000000000000-b-1, 20260102T030000Z-000000000000-a-1",
 		"1 run turned down: differs from the head in seed")
 	agentx(exitDone, "compare", newest, ref)
-	agentx(exitDone, "validate", newest)
+	says(agentx(exitDone, "validate", newest), newest+": the result fits its schema")
 	says(agentx(exitUsage, "validate", ref), "name one of them")
 	says(agentx(exitUsage, "compare", "slow", "s3://results/p"), "want <store>/v1/<owner>")
 	says(agentx(exitUsage, "compare", "slow", ref+"x"), "no finished run")
@@ -156,4 +158,33 @@ func TestStoreIsGoneAfterTheRun(t *testing.T) {
 	if text := fmt.Sprint(comparison.Notes); !strings.Contains(text, "could not be read after the run") || !strings.Contains(text, "20260102T030000Z-000000000000-a-1") {
 		t.Errorf("%s", text)
 	}
+}
+
+// A run is validated as it lies in its store, not as it was fetched once.
+func TestValidateAsksTheStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	finished(t, "a", 1, 1, 42, false)
+	finished(t, "b", 2, 1, 42, false)
+	server, ref := shelfServer(t, "a")
+	agentx := func(want int, args ...string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := Main(append(args, "--s3-endpoint", server.URL), nil, &out, &errs); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s", args, code, want, errs.String())
+		}
+	}
+	one := ref + "/20260102T030000Z-000000000000-a-1"
+	agentx(exitDone, "compare", "b", one) // which fetches it
+	spoilt := 0
+	err := filepath.WalkDir(os.Getenv("AGENTX_CACHE"), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == result.FileRecords {
+			spoilt++
+			return os.WriteFile(name, []byte("{}\n"), 0o600)
+		}
+		return err
+	})
+	if err != nil || spoilt != 1 {
+		t.Fatalf("%d fetched, %v", spoilt, err)
+	}
+	agentx(exitDone, "validate", one)
 }

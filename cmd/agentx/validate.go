@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/org/agentx-action/pkg/publish/store"
 	"github.com/org/agentx-action/pkg/result"
 	"github.com/org/agentx-action/pkg/result/compare"
 	"github.com/org/agentx-action/pkg/run"
@@ -22,10 +23,10 @@ type validateCmd struct {
 
 // Run is called by the parser.
 func (v *validateCmd) Run(c *console) error {
-	name, err := c.shelf(&v.s3Flags).folder(v.Path)
-	if err != nil {
-		return err
+	if store.IsRemote(v.Path) {
+		return v.stored(c)
 	}
+	name := v.Path
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -33,15 +34,41 @@ func (v *validateCmd) Run(c *console) error {
 	case info.IsDir():
 		return validateFolders(c.out, name)
 	case filepath.Base(name) == result.FileResult: // a person means its folder
-		return validateFolder(c.out, filepath.Dir(name))
+		return validateFolder(c.out, filepath.Dir(name), filepath.Dir(name))
 	}
 	return validateFile(c.out, name)
+}
+
+// stored checks a run as it lies in its store now. Runs that were fetched before say
+// nothing of that.
+func (v *validateCmd) stored(c *console) error {
+	r, local, err := c.shelf(&v.s3Flags).open(v.Path)
+	if err != nil {
+		return err
+	}
+	if r.Key == nil {
+		return &run.UsageError{Err: fmt.Errorf("%s names the runs of a branch; name one of them", v.Path)}
+	}
+	temp, err := os.MkdirTemp("", "agentx-validate-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	dir := filepath.Join(temp, "run")
+	err = store.Fetch(c.ctx, local.Store, *r.Key, dir, store.FetchOptions{})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return &run.UsageError{Err: err}
+	case err != nil:
+		return err
+	}
+	return validateFolder(c.out, dir, v.Path)
 }
 
 // validateFolders checks a run's folder, or those of the runs in it.
 func validateFolders(out io.Writer, dir string) error {
 	if compare.HoldsRun(dir) {
-		return validateFolder(out, dir)
+		return validateFolder(out, dir, dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -52,16 +79,17 @@ func validateFolders(out io.Writer, dir string) error {
 	for _, e := range entries {
 		if sub := filepath.Join(dir, e.Name()); e.IsDir() && compare.HoldsRun(sub) {
 			found++
-			errs = append(errs, validateFolder(out, sub))
+			errs = append(errs, validateFolder(out, sub, sub))
 		}
 	}
 	if found == 0 {
-		return validateFolder(out, dir) // and say what is missing
+		return validateFolder(out, dir, dir) // and say what is missing
 	}
 	return errors.Join(errs...)
 }
 
-func validateFolder(out io.Writer, dir string) error {
+// validateFolder checks a run, by the name that it is known to the user by.
+func validateFolder(out io.Writer, dir, name string) error {
 	problems, err := result.Check(dir)
 	if err != nil {
 		return err
@@ -70,13 +98,13 @@ func validateFolder(out io.Writer, dir string) error {
 		fmt.Fprintln(out, p)
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%s: the artifacts are not whole; problems: %d", dir, len(problems))
+		return fmt.Errorf("%s: the artifacts are not whole; problems: %d", name, len(problems))
 	}
 	doc, err := result.Read(dir)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: the result fits its schema, its files and its records\n", dir)
+	fmt.Fprintf(out, "%s: the result fits its schema, its files and its records\n", name)
 	valid := "not judged"
 	if doc.Validity.SubmissionValid != nil {
 		valid = fmt.Sprint(*doc.Validity.SubmissionValid)

@@ -44,6 +44,8 @@ func manyFailed(d *result.Document) bool {
 
 func standingOf(c *Content) Standing {
 	switch {
+	case c.Failed == "" && c.Comparison == nil && c.Head != nil && c.Head.Outcome.Cancelled && c.Head.Outcome.Error == "":
+		return NotCompared // nobody broke anything: another run takes its place
 	case c.Failed != "" || c.Head != nil && failed(c):
 		return Failed
 	case c.Comparison != nil && c.Comparison.Verdict == compare.Regression:

@@ -86,16 +86,44 @@ func tryFolder(dir string) error {
 	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
+// reachableWithin bounds the question whether a store answers.
+const reachableWithin = 15 * time.Second
+
+// CheckReachable asks a store for a listing, as an upload begins with: a bucket that is
+// not there, keys that are not accepted and a wrong region show.
+func CheckReachable(ctx context.Context, ref string, o Options) error {
+	if !IsRemote(ref) {
+		return nil
+	}
+	o.MaxAttempts = 2
+	s, err := Open(ctx, ref, o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachableWithin)
+	defer cancel()
+	for _, err := range s.List(ctx, layout, false) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("%s: no answer within %v", s, reachableWithin)
+		}
+		return err
+	}
+	return nil
+}
+
 // credentialsWithin bounds the search for credentials: its last place is the machine's
 // metadata service, which many machines have none of.
 const credentialsWithin = 5 * time.Second
 
 // CheckCredentials says why there are no credentials for a store, as far as that can be
 // known ahead. The store itself is not asked. Those of a role to assume come when they
-// are needed.
+// are needed; that the job may ask for them is known.
 func CheckCredentials(ctx context.Context, ref string, o Options) error {
-	if !IsRemote(ref) || o.RoleToAssume != "" {
+	switch {
+	case !IsRemote(ref):
 		return nil
+	case o.RoleToAssume != "":
+		return checkToken(o.Env)
 	}
 	s, err := Open(ctx, ref, o)
 	if err != nil {

@@ -64,14 +64,34 @@ func TestCheckCredentials(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "there are no credentials; set AWS_ACCESS_KEY_ID") {
 		t.Errorf("without any: %v", err)
 	}
-	for ref, o := range map[string]Options{"folder": {}, "s3://bucket": {RoleToAssume: "arn:aws:iam::1:role/x"}} {
+	role := Options{RoleToAssume: "arn:aws:iam::1:role/x"}
+	role.Env = func(name string) string { return map[string]string{tokenURL: "https://x", tokenBearer: "canary"}[name] }
+	for ref, o := range map[string]Options{"folder": {}, "s3://bucket": role} {
 		if err := CheckCredentials(t.Context(), ref, o); err != nil {
 			t.Errorf("%s needs none yet: %v", ref, err)
 		}
+	}
+	role.Env = func(string) string { return "" }
+	if err := CheckCredentials(t.Context(), "s3://bucket", role); err == nil || !strings.Contains(err.Error(), "id-token: write") {
+		t.Errorf("a job that may ask for no token: %v", err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDCANARY")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "canary-secret")
 	if err := CheckCredentials(t.Context(), "s3://bucket/p", Options{}); err != nil {
 		t.Errorf("with keys: %v", err)
+	}
+}
+
+// What an upload would be refused for shows when the store is asked for a listing.
+func TestCheckReachable(t *testing.T) {
+	g := startGateway(t)
+	for ref, want := range map[string]string{"s3://" + testBucket: "", "s3://" + testBucket + "/deep/down": "", "s3://another": "there is no bucket another", t.TempDir(): ""} {
+		if err := CheckReachable(t.Context(), ref, Options{Endpoint: g.url}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", ref, err, want)
+		}
+	}
+	asUser(t, testKeyID, "canary-wrong", "")
+	if err := CheckReachable(t.Context(), "s3://"+testBucket, Options{Endpoint: g.url}); err == nil || !strings.Contains(err.Error(), "the keys are not accepted") {
+		t.Errorf("a wrong secret: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"time"
 
@@ -54,14 +55,32 @@ func (g *githubToken) GetIdentityToken() ([]byte, error) {
 	defer cancel()
 	token, err := g.ask(ctx)
 	if err != nil {
-		return nil, &credentialsError{reason: "GitHub gave no token for the role: " + printable(g.secrets.scrub(err.Error())), advice: "give the job the permission id-token: write"}
+		return nil, &credentialsError{reason: "GitHub gave no token for the role: " + printable(g.secrets.scrub(err.Error())), advice: adviceToken}
 	}
 	g.secrets.add(token)
 	return []byte(token), nil
 }
 
+// checkToken says that the job may not ask for a token.
+func checkToken(env func(string) string) error {
+	if env == nil {
+		env = os.Getenv
+	}
+	if env(tokenURL) == "" || env(tokenBearer) == "" {
+		return errors.New("GitHub gives this job no token for the role; " + adviceToken)
+	}
+	return nil
+}
+
+// The runner's offer of tokens.
+const (
+	tokenURL    = "ACTIONS_ID_TOKEN_REQUEST_URL"
+	tokenBearer = "ACTIONS_ID_TOKEN_REQUEST_TOKEN"
+	adviceToken = "give the job the permission id-token: write"
+)
+
 func (g *githubToken) ask(ctx context.Context) (string, error) {
-	at, bearer := g.env("ACTIONS_ID_TOKEN_REQUEST_URL"), g.env("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+	at, bearer := g.env(tokenURL), g.env(tokenBearer)
 	if at == "" || bearer == "" {
 		return "", errors.New("ACTIONS_ID_TOKEN_REQUEST_URL and ACTIONS_ID_TOKEN_REQUEST_TOKEN are not set")
 	}
