@@ -139,7 +139,7 @@ func (r *replayFlags) base(notes io.Writer, o *run.Options, from *shelf) (*base,
 	}
 	if err != nil {
 		b = new(base)
-		b.isNone(notes, err)
+		b.isNone(notes, r.noneYet(err))
 	}
 	o.Before = func(known *result.Identity) error {
 		if b.none != "" {
@@ -147,12 +147,22 @@ func (r *replayFlags) base(notes io.Writer, o *run.Options, from *shelf) (*base,
 		}
 		err := b.fits(known)
 		if err != nil && r.unasked {
-			b.isNone(notes, err)
+			b.isNone(notes, r.noneYet(err))
 			return nil
 		}
 		return err
 	}
 	return b, nil
+}
+
+// noneYet says of a base that nobody named, and of which nothing is kept, that this run is
+// the first: no fault of anybody's.
+func (r *replayFlags) noneYet(err error) error {
+	var folder *compare.FolderError
+	if errors.Is(err, errNoRunYet) || errors.As(err, &folder) && folder.Why == compare.NoRun {
+		return fmt.Errorf("no run is kept yet in %s, so there is no base", r.CompareWith[0])
+	}
+	return err
 }
 
 // isTerminal reports whether progress can be redrawn in place.

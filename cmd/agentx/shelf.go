@@ -31,6 +31,9 @@ func (c *console) shelf(f *s3Flags) *shelf {
 	return &shelf{ctx: c.ctx, options: f.s3Options()}
 }
 
+// errNoRunYet is a branch of which nothing is kept.
+var errNoRunYet = errors.New("holds no finished run")
+
 // unaskedWithin is how long a job waits for a base that nobody named: a store that hangs
 // would hold it for minutes before anything is measured.
 const unaskedWithin = time.Minute
@@ -148,7 +151,7 @@ func (s *shelf) window(ref string, w *compare.Wanted, taken []compare.Stored, op
 	switch {
 	case len(b.Runs) > 0:
 	case len(said) == 0:
-		return nil, nil, &run.UsageError{Err: fmt.Errorf("%s holds no finished run", ref)}
+		return nil, nil, &run.UsageError{Err: fmt.Errorf("%s %w", ref, errNoRunYet)}
 	default:
 		return nil, nil, &run.UsageError{Err: fmt.Errorf("%s holds no run that can be the base: %s", ref, strings.Join(compare.Sentences(b.Down), "; "))}
 	}
