@@ -198,7 +198,7 @@ func TestBodyIsSentAgain(t *testing.T) {
 	}
 	n = 0
 	between = func() { text[1<<20] ^= 1 }
-	if err := s.Put(t.Context(), "b", sourceOf(text)); !errors.Is(err, errChanged) || n != 3 {
+	if err := s.Put(t.Context(), "b", sourceOf(text)); !errors.Is(err, errChanged) || n > 3 { // of the third the server may see nothing
 		t.Errorf("%v after %d requests", err, n)
 	}
 	if _, err := s.Head(t.Context(), "b"); !errors.Is(err, ErrNotFound) {
