@@ -60,7 +60,7 @@ func CheckWritable(ref string) error {
 	return nil
 }
 
-const triesOfFolder = 3
+const triesOfFolder = 8 // each uploader beside us looks for leftovers once
 
 func tryFolder(dir string) error {
 	var missing []string // the deepest first

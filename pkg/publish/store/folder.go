@@ -51,9 +51,11 @@ func (f *folder) Put(ctx context.Context, name string, from Source) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return f.fault(name, err)
 	}
-	err = f.create(ctx, root, name, from)
-	if errors.Is(err, fs.ErrNotExist) { // another uploader tidied our temporary file away
+	for range triesOfFolder {
 		err = f.create(ctx, root, name, from)
+		if !errors.Is(err, fs.ErrNotExist) { // else another uploader tidied our temporary file away
+			break
+		}
 	}
 	if err != nil {
 		return f.fault(name, err)
