@@ -98,20 +98,29 @@ func (s *shelf) isSeries(ref string) (bool, error) {
 	return err == nil && r.Key == nil, err
 }
 
+// one is the run that a reference names, and its store.
+func (s *shelf) one(ref string) (key store.Key, local *store.Local, err error) {
+	r, local, err := s.open(ref)
+	if err != nil {
+		return key, nil, err
+	}
+	if r.Key == nil {
+		return key, nil, &run.UsageError{Err: fmt.Errorf("%s names the runs of a branch; name one of them", ref)}
+	}
+	return *r.Key, local, nil
+}
+
 // folder is the folder of a run: the one that is named, or where the run of a store
 // was fetched to.
 func (s *shelf) folder(name string) (string, error) {
 	if !store.IsRemote(name) {
 		return name, nil
 	}
-	r, local, err := s.open(name)
+	key, local, err := s.one(name)
 	if err != nil {
 		return "", err
 	}
-	if r.Key == nil {
-		return "", &run.UsageError{Err: fmt.Errorf("%s names the runs of a branch; name one of them", name)}
-	}
-	dir, err := local.Folder(s.context(), *r.Key)
+	dir, err := local.Folder(s.context(), key)
 	if errors.Is(err, store.ErrNotFound) {
 		err = &run.UsageError{Err: err}
 	}

@@ -42,12 +42,9 @@ func (v *validateCmd) Run(c *console) error {
 // stored checks a run as it lies in its store now. Runs that were fetched before say
 // nothing of that.
 func (v *validateCmd) stored(c *console) error {
-	r, local, err := c.shelf(&v.s3Flags).open(v.Path)
+	key, local, err := c.shelf(&v.s3Flags).one(v.Path)
 	if err != nil {
 		return err
-	}
-	if r.Key == nil {
-		return &run.UsageError{Err: fmt.Errorf("%s names the runs of a branch; name one of them", v.Path)}
 	}
 	temp, err := os.MkdirTemp("", "agentx-validate-*")
 	if err != nil {
@@ -55,7 +52,7 @@ func (v *validateCmd) stored(c *console) error {
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
 	dir := filepath.Join(temp, "run")
-	err = store.Fetch(c.ctx, local.Store, *r.Key, dir, store.FetchOptions{})
+	err = store.Fetch(c.ctx, local.Store, key, dir, store.FetchOptions{})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return &run.UsageError{Err: err}
